@@ -1,4 +1,4 @@
-/** A page of boxes for tests: bound ones, and one that React controls. Its client is `db` for the tests. */
+/** A page of boxes for tests: bound ones, and one that React controls, for the note that its address names. Its client is `db` for the tests. */
 
 import { type ClientOf, createClient, defineMutators, defineSchema, developmentServer, mutator, s, table } from "@iolite/client";
 import { CheckBox, IoliteProvider, TextArea, TextBox, useMutation, useReactive } from "@iolite/react";
@@ -9,9 +9,11 @@ const schema = defineSchema({
   cents: table({ id: s.int(), amount: s.int() }),
 });
 
+const ID = Number(new URLSearchParams(location.search).get("note"));
+
 const mutators = defineMutators(schema, {
-  note: mutator((tx, { title, body }: { title: string; body: string }) => tx.notes.insert({ id: 1, title, body, done: false })),
-  rename: mutator((tx, { title }: { title: string }) => tx.notes.update(1, { title })),
+  note: mutator((tx, { id, title, body }: { id: number; title: string; body: string }) => tx.notes.insert({ id, title, body, done: false })),
+  rename: mutator((tx, { id, title }: { id: number; title: string }) => tx.notes.update(id, { title })),
   fill: mutator((tx, { from, count }: { from: number; count: number }) => {
     for (let id = from; id < from + count; id += 1) {
       tx.cents.insert({ id, amount: 1 });
@@ -34,20 +36,20 @@ declare global {
 
 /** Text that a component controls: each letter goes through a mutator and comes back. */
 function Controlled() {
-  const { data: title } = useReactive((tx) => tx.notes.get(1)?.title, []);
+  const { data: title } = useReactive((tx) => tx.notes.get(ID)?.title, []);
   const rename = useMutation("rename");
-  return <input id="controlled" value={title ?? ""} onChange={({ target }) => rename({ title: target.value })} />;
+  return <input id="controlled" value={title ?? ""} onChange={({ target }) => rename({ id: ID, title: target.value })} />;
 }
 
 function Boxes() {
-  const { data: note } = useReactive((tx) => tx.notes.get(1), []);
+  const { data: note } = useReactive((tx) => tx.notes.get(ID), []);
   return (
     note !== undefined && (
       <main>
-        <TextArea id="area" rows={8} bind={(live) => live.notes(1).body} />
-        <TextBox id="box" bind={(live) => live.notes(1).title} />
+        <TextArea id="area" rows={8} bind={(live) => live.notes(ID).body} />
+        <TextBox id="box" bind={(live) => live.notes(ID).title} />
         <Controlled />
-        <CheckBox id="check" bind={(live) => live.notes(1).done} />
+        <CheckBox id="check" bind={(live) => live.notes(ID).done} />
       </main>
     )
   );
@@ -55,7 +57,7 @@ function Boxes() {
 
 globalThis.db = await createClient({
   ...(await developmentServer()),
-  name: "boxes",
+  name: `boxes-${ID}`,
   user: localStorage.getItem("examples.name") ?? "ann",
   schema,
   mutators,
