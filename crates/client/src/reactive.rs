@@ -27,11 +27,11 @@ pub(crate) struct Reaction {
     pub(crate) misses: u32,
     /// How often in a row there was no room for what it reads.
     crowded: u32,
-    /// It has no result since it was registered, or waits for data.
+    /// Whether it has no result since it was registered, or waits for data.
     awaited: bool,
 }
 
-/// Which reactions may run now.
+/// A host says with it which reactions may run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ReactionTurn {
     /// All, whenever something changed.
@@ -39,7 +39,7 @@ pub enum ReactionTurn {
     Always,
     /// None before the host gives them a turn.
     Waits,
-    /// Those whose first result or whose data is awaited, until none is due. Then they wait again.
+    /// The ones whose first result or whose data is awaited, until none is due. Then they wait again.
     Awaited,
     /// All, until none is due. Then they wait again.
     All,
@@ -93,7 +93,7 @@ pub(crate) struct Reactions {
     /// How often something changed, or may have.
     changes: u64,
     turn: ReactionTurn,
-    /// What changed since they were last compared with it.
+    /// Changes that they were not compared with yet.
     unseen: Changed,
     is_unseen: bool,
 }
@@ -258,7 +258,7 @@ impl Reactions {
         self.is_unseen && self.turn != ReactionTurn::Waits
     }
 
-    /// Of those that may run now, marks as due what read something that changed and would get another answer now, and what waited for data that has come.
+    /// Marks as due what may run now, if it read something that changed and would get another answer, or waited for data that has come.
     pub(crate) fn compare<'a>(&mut self, reader: impl Fn(View) -> Reader<'a>) {
         let changed = std::mem::take(&mut self.unseen);
         let all = matches!(self.turn, ReactionTurn::Always | ReactionTurn::All);

@@ -103,7 +103,7 @@ async function takenOver(html: string, page: ReactNode) {
   return result;
 }
 
-/** What somebody sees: its text, or its boxes. */
+/** The look of a page: its text, or its boxes. */
 function looks(place: HTMLElement): unknown {
   const boxes = [...place.querySelectorAll<HTMLInputElement>("input, textarea")];
   return boxes.length > 0 ? boxes.map(({ value, checked, disabled }) => [value, checked, disabled]) : place.textContent;

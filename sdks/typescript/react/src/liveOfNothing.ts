@@ -1,5 +1,5 @@
 /**
- * What is bound while there is no client, as on a server: its value is not known.
+ * A binding while there is no client, as on a server: its value is not known.
  *
  * Invariant: a write throws; none is lost without a word.
  */

@@ -1,5 +1,5 @@
 /**
- * What a client says of itself, as a component's data.
+ * A state of the client itself, as a component's data.
  *
  * Invariant: on a server, and while a page takes over a server's HTML, it is what every server renders, whatever client is there: the two may differ.
  */
@@ -13,7 +13,7 @@ import type { RegisteredClient } from "./register.js";
 export interface Watchable<T> {
   look(client: RegisteredClient): T;
   watch(client: RegisteredClient, changed: () => void): Stop;
-  /** What is said without a client, and on every server. */
+  /** The state without a client, and on every server. */
   readonly onServer: T;
 }
 

@@ -199,7 +199,7 @@ export abstract class CoreHost {
     this.#reactToInputs();
   }
 
-  /** They come in batches, so without frames the reactions run with each batch. */
+  /** Inputs come in batches, so without frames the reactions run with each batch. */
   #reactToInputs(): void {
     if (this.platform.frame === undefined) {
       return this.#takeTurn();

@@ -3,7 +3,7 @@
 import type { CoreHost } from "./coreHost.js";
 import type { MutationBook } from "./mutationBook.js";
 
-/** What it needs of a seat. */
+/** The part of a seat that is needed. */
 interface Place {
   readonly host: CoreHost | undefined;
   readonly book: MutationBook;

@@ -22,7 +22,7 @@ export class ViewsWatch {
     this.#number += 1;
   }
 
-  /** Those who listen are to hear of it. */
+  /** Tells the listeners of what changed since they were last told. */
   tell(): void {
     if (this.#told !== this.#number) {
       this.#told = this.#number;

@@ -1,5 +1,5 @@
 /**
- * Which characters of a text a box shows, and where an edit of these belongs in the text.
+ * The characters of a text that a box shows, and the place of the text where an edit of these belongs.
  *
  * A textarea shows `\r\n` and `\r` as `\n`, and an input shows no line end at all, so their positions are not the text's. Line ends are not normalised instead:
  * a box that rewrote a text because somebody opened it would edit what nobody typed, and two boxes that did so at the same time would each insert the same
@@ -14,7 +14,7 @@ import type { MutationHandle } from "@iolite/client";
 import { type Difference } from "./difference.js";
 import type { TypedText } from "./typing.js";
 
-/** What a box does with line ends: it shows each as `\n`, or none of them. */
+/** A box shows each line end as `\n`, or none of them. */
 export type LineEnds = "shown" | "hidden";
 
 export function shownOf(text: string, ends: LineEnds): string {
