@@ -1,7 +1,7 @@
 /** Boxes that people type into with real keys: texts with line ends of other systems, input methods, undo, and boxes that React controls. */
 
 import assert from "node:assert/strict";
-import { after, afterEach, before, beforeEach, test } from "node:test";
+import { after, afterEach, before, test } from "node:test";
 
 import type { Browser, CDPSession, Page } from "playwright-core";
 
@@ -20,20 +20,17 @@ interface Client {
 }
 
 declare const db: Client;
+declare function show(note: number): void;
 
 let server: IoliteServer;
 let browser: Browser;
 const watches: PageWatch[] = [];
-/** Each test has a note of its own. */
+/** The note that is shown: each case has one of its own. */
 let note = 0;
 
 before(async () => {
   server = await startIolite({ app: "tests/browser/dist/pages/boxes" });
   browser = await launchChromium();
-});
-
-beforeEach(() => {
-  note += 1;
 });
 
 afterEach(() => {
@@ -49,20 +46,38 @@ after(async () => {
 async function opened(): Promise<Page> {
   const page = await (await browser.newContext()).newPage();
   watches.push(watch(page));
-  await page.goto(`${server.origin}/?note=${note}`);
+  await page.goto(server.origin);
   await page.waitForFunction(() => typeof db !== "undefined" && db.connection.status === "online");
   return page;
 }
 
-/** Opens the page when its note has this content. */
-async function openedOn(content: { title?: string; body?: string }): Promise<Page> {
-  const page = await opened();
-  await page.evaluate((args) => db.mutate["note"]?.(args).until("confirmed"), { id: note, title: "", body: "", ...content });
-  return ready(page);
+interface Content {
+  readonly title?: string;
+  readonly body?: string;
 }
 
-async function ready(page: Page): Promise<Page> {
+/** Shows a new note with this content in a page. */
+async function showNew(page: Page, content: Content): Promise<void> {
+  note += 1;
+  await page.evaluate((args) => db.mutate["note"]?.(args).until("confirmed"), { id: note, title: "", body: "", ...content });
+  await showNote(page);
+}
+
+async function showNote(page: Page): Promise<void> {
+  await page.evaluate((id) => show(id), note);
   await page.waitForFunction(() => document.querySelector("textarea")?.disabled === false);
+}
+
+async function openedOn(content: Content): Promise<Page> {
+  const page = await opened();
+  await showNew(page, content);
+  return page;
+}
+
+/** Somebody else opens the same note. */
+async function openedBeside(): Promise<Page> {
+  const page = await opened();
+  await showNote(page);
   return page;
 }
 
@@ -91,22 +106,24 @@ test("real keys edit a text with \\r\\n at the caret, and remove a line end as a
   assert.deepEqual([await bodyOf(page), await shownIn(page, "#area")], ["", ""]);
 });
 
-for (const [text, keys, expected] of [
-  ["\r\n", ["Control+Home", "Delete"], ""],
-  ["\r\n", ["Control+End", "Backspace"], ""],
-  ["\r\na\r\n", ["Control+Home", "Delete", "Control+End", "Backspace"], "a"],
-  ["a\rb", ["Control+Home", "ArrowDown", "Backspace"], "ab"],
-  ["a\rb", ["Control+Home", "ArrowDown", "Enter"], "a\n\nb"],
-  ["\u{1fa91}\r\n\u{1fa91}\r\n", ["Control+Home", "End", "X", "Delete"], "\u{1fa91}X\u{1fa91}\r\n"],
-  ["\u{1fa91}\r\n\u{1fa91}\r\n", ["Control+End", "Backspace", "Backspace", "Backspace"], "\u{1fa91}"],
-] as const) {
-  test(`keys ${keys.join(" ")} make ${JSON.stringify(expected)} of ${JSON.stringify(text)}`, async () => {
-    const page = await openedOn({ body: text });
+test("real keys beside line ends of other systems do what the box shows", async () => {
+  const page = await opened();
+  for (const [body, keys, expected] of [
+    ["\r\n", ["Control+Home", "Delete"], ""],
+    ["\r\n", ["Control+End", "Backspace"], ""],
+    ["\r\na\r\n", ["Control+Home", "Delete", "Control+End", "Backspace"], "a"],
+    ["a\rb", ["Control+Home", "ArrowDown", "Backspace"], "ab"],
+    ["a\rb", ["Control+Home", "ArrowDown", "Enter"], "a\n\nb"],
+    ["\u{1fa91}\r\n\u{1fa91}\r\n", ["Control+Home", "End", "X", "Delete"], "\u{1fa91}X\u{1fa91}\r\n"],
+    ["\u{1fa91}\r\n\u{1fa91}\r\n", ["Control+End", "Backspace", "Backspace", "Backspace"], "\u{1fa91}"],
+  ] as const) {
+    await showNew(page, { body });
     await page.focus("#area");
     await press(page, keys);
-    assert.deepEqual([await bodyOf(page), await shownIn(page, "#area")], [expected, expected.replace(/\r\n?/g, "\n")]);
-  });
-}
+    const after = [await bodyOf(page), await shownIn(page, "#area")];
+    assert.deepEqual(after, [expected, expected.replace(/\r\n?/g, "\n")], `${JSON.stringify(body)}: ${keys.join(" ")}`);
+  }
+});
 
 test("what is pasted from another system goes to the caret between its line ends", async () => {
   const page = await openedOn({ body: "a\r\nb\r\n" });
@@ -118,7 +135,7 @@ test("what is pasted from another system goes to the caret between its line ends
 
 test("what an input method composes goes to its place in a text with \\r\\n, also while somebody else types", async () => {
   const page = await openedOn({ body: "a\r\nb\r\nc" });
-  const other = await ready(await opened());
+  const other = await openedBeside();
   await page.focus("#area");
   await press(page, ["Control+Home", "ArrowDown", "End"]);
   const session: CDPSession = await page.context().newCDPSession(page);
@@ -136,7 +153,7 @@ test("what an input method composes goes to its place in a text with \\r\\n, als
 });
 
 test("two who type into a text with \\r\\n at once lose nothing, and part no line end", async () => {
-  const pages = [await openedOn({ body: "one\r\ntwo\r\nthree\r\n" }), await ready(await opened())] as const;
+  const pages = [await openedOn({ body: "one\r\ntwo\r\nthree\r\n" }), await openedBeside()] as const;
   const type = async (page: Page, down: number, letters: string): Promise<void> => {
     await page.focus("#area");
     await press(page, ["Control+Home", ...Array<string>(down).fill("ArrowDown"), "End"]);

@@ -1,4 +1,4 @@
-/** A page of boxes for tests: bound ones, and one that React controls, for the note that its address names. Its client is `db` for the tests. */
+/** A page of boxes for tests: bound ones, and one that React controls, for the note that `show` names. Its client is `db` for the tests. */
 
 import { type ClientOf, createClient, defineMutators, defineSchema, developmentServer, mutator, s, table } from "@iolite/client";
 import { CheckBox, IoliteProvider, TextArea, TextBox, useMutation, useReactive } from "@iolite/react";
@@ -8,8 +8,6 @@ const schema = defineSchema({
   notes: table({ id: s.int(), title: s.string(), body: s.text(), done: s.bool() }),
   cents: table({ id: s.int(), amount: s.int() }),
 });
-
-const ID = Number(new URLSearchParams(location.search).get("note"));
 
 const mutators = defineMutators(schema, {
   note: mutator((tx, { id, title, body }: { id: number; title: string; body: string }) => tx.notes.insert({ id, title, body, done: false })),
@@ -32,24 +30,25 @@ declare module "@iolite/react" {
 
 declare global {
   var db: AppClient;
+  var show: (note: number) => void;
 }
 
 /** Text that a component controls: each letter goes through a mutator and comes back. */
-function Controlled() {
-  const { data: title } = useReactive((tx) => tx.notes.get(ID)?.title, []);
+function Controlled({ id }: { id: number }) {
+  const { data: title } = useReactive((tx) => tx.notes.get(id)?.title, [id]);
   const rename = useMutation("rename");
-  return <input id="controlled" value={title ?? ""} onChange={({ target }) => rename({ id: ID, title: target.value })} />;
+  return <input id="controlled" value={title ?? ""} onChange={({ target }) => rename({ id, title: target.value })} />;
 }
 
-function Boxes() {
-  const { data: note } = useReactive((tx) => tx.notes.get(ID), []);
+function Boxes({ id }: { id: number }) {
+  const { data: note } = useReactive((tx) => tx.notes.get(id), [id]);
   return (
     note !== undefined && (
       <main>
-        <TextArea id="area" rows={8} bind={(live) => live.notes(ID).body} />
-        <TextBox id="box" bind={(live) => live.notes(ID).title} />
-        <Controlled />
-        <CheckBox id="check" bind={(live) => live.notes(ID).done} />
+        <TextArea id="area" rows={8} bind={(live) => live.notes(id).body} deps={[id]} />
+        <TextBox id="box" bind={(live) => live.notes(id).title} deps={[id]} />
+        <Controlled id={id} />
+        <CheckBox id="check" bind={(live) => live.notes(id).done} deps={[id]} />
       </main>
     )
   );
@@ -57,15 +56,18 @@ function Boxes() {
 
 globalThis.db = await createClient({
   ...(await developmentServer()),
-  name: `boxes-${ID}`,
+  name: "boxes",
   user: localStorage.getItem("examples.name") ?? "ann",
   schema,
   mutators,
   development: false,
 });
 
-createRoot(document.querySelector("#root") as Element).render(
-  <IoliteProvider client={db}>
-    <Boxes />
-  </IoliteProvider>,
-);
+const root = createRoot(document.querySelector("#root") as Element);
+
+globalThis.show = (note) =>
+  root.render(
+    <IoliteProvider client={db}>
+      <Boxes key={note} id={note} />
+    </IoliteProvider>,
+  );
