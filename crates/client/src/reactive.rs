@@ -5,8 +5,6 @@
 //! gives them.
 //! Source: Diamond's reactive transactions (Zhang 2017, sections 3.2.3 and 3.3.3).
 
-mod turns;
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use iolite_values::{Digest, Interest, Read, TableId};
@@ -14,10 +12,6 @@ use iolite_values::{Digest, Interest, Read, TableId};
 use crate::cache::{Demand, Need, Needs, TooManyInterests};
 use crate::transaction::{Closed, Missed, Run, Stopped};
 use crate::view::{Changed, Reader, View};
-
-use turns::Turns;
-
-pub use turns::ReactionTurn;
 
 /// A registered reactive transaction.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -35,6 +29,20 @@ pub(crate) struct Reaction {
     crowded: u32,
     /// Whether it has no result since it was registered, or waits for data.
     awaited: bool,
+}
+
+/// A host says with it which reactions may run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ReactionTurn {
+    /// All, whenever something changed.
+    #[default]
+    Always,
+    /// None before the host gives them a turn.
+    Waits,
+    /// The ones whose first result or whose data is awaited, until none is due. Then they wait again.
+    Awaited,
+    /// All, until none is due. Then they wait again.
+    All,
 }
 
 #[derive(Debug)]
@@ -82,10 +90,29 @@ impl Reaction {
 pub(crate) struct Reactions {
     reactions: BTreeMap<ReactionId, Reaction>,
     last: u64,
-    turns: Turns,
+    /// How often something changed, or may have.
+    changes: u64,
+    turn: ReactionTurn,
+    /// Changes that they were not compared with yet.
+    unseen: Changed,
+    is_unseen: bool,
 }
 
 impl Reactions {
+    /// Says which may run from now on. A turn of all goes on when those whose data is awaited get theirs.
+    pub(crate) fn set_turn(&mut self, turn: ReactionTurn) {
+        if (self.turn, turn) != (ReactionTurn::All, ReactionTurn::Awaited) {
+            self.turn = turn;
+        }
+    }
+
+    /// Whether the host is to give them a turn.
+    pub(crate) fn wait_for_turn(&self) -> bool {
+        let is_due = |reaction: &Reaction| matches!(reaction.state, ReactionState::Due);
+        let is_unseen = self.is_unseen && !self.reactions.is_empty();
+        self.turn != ReactionTurn::Always && (is_unseen || self.reactions.values().any(is_due))
+    }
+
     pub(crate) fn register(&mut self, view: View) -> ReactionId {
         self.last += 1;
         let id = ReactionId(self.last);
@@ -217,32 +244,24 @@ impl Reactions {
         self.reactions.values().any(|reaction| reaction.view == View::Durable)
     }
 
-    /// Says which may run from now on.
-    pub(crate) fn set_turn(&mut self, turn: ReactionTurn) {
-        self.turns.set(turn);
-    }
-
-    /// Whether the host is to give them a turn.
-    pub(crate) fn wait_for_turn(&self) -> bool {
-        let is_due = |reaction: &Reaction| matches!(reaction.state, ReactionState::Due);
-        let is_unseen = self.turns.has_unseen() && !self.reactions.is_empty();
-        self.turns.holds_back() && (is_unseen || self.reactions.values().any(is_due))
-    }
-
     /// Something changed, or may have.
     pub(crate) fn note_changes(&mut self, changed: Changed) {
-        self.turns.note(changed, !self.reactions.is_empty());
+        self.changes += 1;
+        if !self.reactions.is_empty() {
+            self.unseen.merge(changed);
+            self.is_unseen = true;
+        }
     }
 
     /// Whether some may run now that were not compared with what changed.
     pub(crate) fn are_to_compare(&self) -> bool {
-        self.turns.has_unseen() && self.turns.allow(true)
+        self.is_unseen && self.turn != ReactionTurn::Waits
     }
 
     /// Marks as due what may run now, if it read something that changed and would get another answer, or waited for data that has come.
     pub(crate) fn compare<'a>(&mut self, reader: impl Fn(View) -> Reader<'a>) {
-        let changed = self.turns.take_unseen();
-        let all = self.turns.allow(false);
+        let changed = std::mem::take(&mut self.unseen);
+        let all = matches!(self.turn, ReactionTurn::Always | ReactionTurn::All);
         for (id, reaction) in &mut self.reactions {
             let reader = reader(reaction.view);
             let due = match &reaction.state {
@@ -262,23 +281,30 @@ impl Reactions {
                 reaction.state = ReactionState::Due;
             }
         }
-        if !all {
-            self.turns.keep(changed);
+        if all {
+            self.is_unseen = false;
+        } else {
+            self.unseen = changed;
         }
     }
 
     /// Another number whenever something changed, or may have.
     pub(crate) fn changes(&self) -> u64 {
-        self.turns.changes()
+        self.changes
     }
 
     /// One that may run now. Without one, the turn is over.
     pub(crate) fn next_due(&mut self) -> Option<ReactionId> {
-        let turns = &self.turns;
-        let runs = |reaction: &Reaction| matches!(reaction.state, ReactionState::Due) && turns.allow(reaction.awaited);
+        let awaited_only = match self.turn {
+            ReactionTurn::Waits => return None,
+            ReactionTurn::Awaited => true,
+            ReactionTurn::Always | ReactionTurn::All => false,
+        };
+        let runs =
+            |reaction: &Reaction| matches!(reaction.state, ReactionState::Due) && (reaction.awaited || !awaited_only);
         let next = self.reactions.iter().find(|(_, reaction)| runs(reaction)).map(|(id, _)| *id);
-        if next.is_none() {
-            self.turns.end();
+        if next.is_none() && self.turn != ReactionTurn::Always {
+            self.turn = ReactionTurn::Waits;
         }
         next
     }
