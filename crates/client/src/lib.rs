@@ -32,7 +32,7 @@ pub use live::{LIVE, live_arguments};
 pub use peek::{DifferenceError, Lack, NotHeld, Part, Peek, PeekError};
 pub use query::{Alternative, Plan, Question, QuestionError};
 pub use queue::{LogCall, Mutation, MutationKind};
-pub use reactive::ReactionId;
+pub use reactive::{ReactionId, ReactionTurn};
 pub use session::{Connection, Gateway};
 pub use storage::{OpenError, StorageChange};
 pub use tabs::{CallStatus, Follower, FollowerConfig, FollowerInput, FollowerOutput, OUTBOX, TabId, Ticket};

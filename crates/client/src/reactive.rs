@@ -1,7 +1,9 @@
 //! Reactive transactions: they read only, on one snapshot, and run again when an answer that they had is another now.
 //!
-//! Invariants: the sets `due`, `missing` and `were_crowded`, the number `durable` and the index `readers` say what the reactions say; a run sees one snapshot of its view; the read set is that of the latest run; when nothing is left to do, every reaction has run
-//! on the last state of what it reads, or waits for data that is on its way.
+//! Invariants: the sets `due`, `missing` and `were_crowded`, the number `durable` and the index `readers` say what the reactions say; a run sees one snapshot
+//! of its view; the read set is that of the latest run; when nothing is left to do, every reaction has run
+//! on the last state of what it reads, or waits for data that is on its way. Where the host holds reactions back, that is so after each turn that it
+//! gives them.
 //! Source: Diamond's reactive transactions (Zhang 2017, sections 3.2.3 and 3.3.3).
 
 mod readers;
@@ -30,6 +32,22 @@ pub(crate) struct Reaction {
     pub(crate) misses: u32,
     /// How often in a row there was no room for what it reads.
     crowded: u32,
+    /// Whether it has no result since it was registered, or waits for data.
+    awaited: bool,
+}
+
+/// A host says with it which reactions may run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ReactionTurn {
+    /// All, whenever something changed.
+    #[default]
+    Always,
+    /// None before the host gives them a turn.
+    Waits,
+    /// The ones whose first result or whose data is awaited, until none is due. Then they wait again.
+    Awaited,
+    /// All, until none is due. Then they wait again.
+    All,
 }
 
 #[derive(Debug)]
@@ -76,18 +94,35 @@ pub(crate) struct Reactions {
     /// How many look at the durable view.
     durable: usize,
     last: u64,
-    /// How often they were compared with what changed.
-    compared: u64,
+    /// How often something changed, or may have.
+    changes: u64,
     /// How many were looked at for that.
     looked_at: u64,
+    turn: ReactionTurn,
+    /// Changes that they were not compared with yet.
+    unseen: Changed,
+    is_unseen: bool,
 }
 
 impl Reactions {
+    /// Says which may run from now on. A turn of all goes on when those whose data is awaited get theirs.
+    pub(crate) fn set_turn(&mut self, turn: ReactionTurn) {
+        if (self.turn, turn) != (ReactionTurn::All, ReactionTurn::Awaited) {
+            self.turn = turn;
+        }
+    }
+
+    /// Whether the host is to give them a turn.
+    pub(crate) fn wait_for_turn(&self) -> bool {
+        let is_unseen = self.is_unseen && !self.reactions.is_empty();
+        self.turn != ReactionTurn::Always && (is_unseen || !self.due.is_empty())
+    }
+
     pub(crate) fn register(&mut self, view: View) -> ReactionId {
         self.last += 1;
         let id = ReactionId(self.last);
         let (state, read) = (ReactionState::Due, Vec::new());
-        self.reactions.insert(id, Reaction { view, state, read, misses: 0, crowded: 0 });
+        self.reactions.insert(id, Reaction { view, state, read, misses: 0, crowded: 0, awaited: true });
         self.due.insert(id);
         self.durable += usize::from(view == View::Durable);
         id
@@ -96,8 +131,8 @@ impl Reactions {
     /// Makes a reaction run again although nothing changed: its closure is another one now, or data that failed to come is asked for again.
     pub(crate) fn renew(&mut self, id: ReactionId) {
         if let Some(reaction) = self.reactions.get_mut(&id) {
-            reaction.misses = 0;
-            self.turn(id, ReactionState::Due);
+            (reaction.misses, reaction.awaited) = (0, true);
+            self.set_state(id, ReactionState::Due);
         }
     }
 
@@ -105,7 +140,7 @@ impl Reactions {
     pub(crate) fn run_again(&mut self) {
         let done = self.reactions.iter().filter(|(_, reaction)| matches!(reaction.state, ReactionState::Done));
         for id in done.map(|(id, _)| *id).collect::<Vec<_>>() {
-            self.turn(id, ReactionState::Due);
+            self.set_state(id, ReactionState::Due);
         }
     }
 
@@ -118,7 +153,7 @@ impl Reactions {
     }
 
     /// Gives a reaction another state.
-    fn turn(&mut self, id: ReactionId, state: ReactionState) {
+    fn set_state(&mut self, id: ReactionId, state: ReactionState) {
         let Some(mut reaction) = self.reactions.remove(&id) else { return };
         self.forget_state(id, &reaction);
         reaction.state = state;
@@ -149,7 +184,7 @@ impl Reactions {
             let Some(reaction) = self.reactions.get_mut(&id) else { continue };
             match reaction.state {
                 ReactionState::Crowded if reaction.crowded <= crate::Client::CROWDED_MAX => {
-                    self.turn(id, ReactionState::Due);
+                    self.set_state(id, ReactionState::Due);
                 }
                 // It had room for a while.
                 ReactionState::Done => {
@@ -175,6 +210,7 @@ impl Reactions {
     ) -> Finished {
         let Some(reaction) = self.reactions.get_mut(&id) else { return Finished::Gone };
         reaction.misses = if run.is_stopped() { reaction.misses + 1 } else { 0 };
+        reaction.awaited = run.is_stopped();
         let too_many = reaction.misses > crate::Client::MISSES_MAX;
         let (state, finished) = match (missed, closed) {
             (Err(error), _) => {
@@ -184,7 +220,7 @@ impl Reactions {
             (Ok(_), _) if too_many => (ReactionState::Failed, Finished::Failed(crate::Client::MISSES_TOO_MANY.into())),
             (Ok(missed), _) if run.is_stopped() => {
                 let stopped = Stopped { missed, reads: run.reads.into_iter().collect() };
-                self.turn(id, ReactionState::Missing(stopped));
+                self.set_state(id, ReactionState::Missing(stopped));
                 return Finished::Waits;
             }
             (Ok(_), Closed::Returned) => (ReactionState::Done, Finished::Done),
@@ -197,7 +233,7 @@ impl Reactions {
         if let ReactionState::Done = state {
             self.note_read(id, run.reads.into_iter().collect());
         }
-        self.turn(id, state);
+        self.set_state(id, state);
         finished
     }
 
@@ -229,7 +265,7 @@ impl Reactions {
     pub(crate) fn give_up(&mut self, id: ReactionId) -> bool {
         let waits = self.waits(id);
         if waits {
-            self.turn(id, ReactionState::Failed);
+            self.set_state(id, ReactionState::Failed);
         }
         waits
     }
@@ -239,7 +275,7 @@ impl Reactions {
         let is_going = |own: &&mut Reaction| !matches!(own.state, ReactionState::Crowded | ReactionState::Failed);
         let Some(reaction) = self.reactions.get_mut(&id).filter(is_going) else { return false };
         reaction.crowded += 1;
-        self.turn(id, ReactionState::Crowded);
+        self.set_state(id, ReactionState::Crowded);
         true
     }
 
@@ -268,10 +304,26 @@ impl Reactions {
         self.durable > 0
     }
 
-    /// Marks those as due that read something which changed and would get another answer now, and those whose data has come.
-    pub(crate) fn note_changes<'a>(&mut self, changed: &Changed, reader: impl Fn(View) -> Reader<'a>) {
-        self.compared += 1;
-        for id in self.concerned(changed) {
+    /// Something changed, or may have.
+    pub(crate) fn note_changes(&mut self, changed: Changed) {
+        self.changes += 1;
+        if !self.reactions.is_empty() {
+            self.unseen.merge(changed);
+            self.is_unseen = true;
+        }
+    }
+
+    /// Whether some may run now that were not compared with what changed.
+    pub(crate) fn are_to_compare(&self) -> bool {
+        self.is_unseen && self.turn != ReactionTurn::Waits
+    }
+
+    /// Marks as due what may run now, if it read something that changed and would get another answer, or waited for data that has come.
+    pub(crate) fn compare<'a>(&mut self, reader: impl Fn(View) -> Reader<'a>) {
+        let changed = std::mem::take(&mut self.unseen);
+        let all = matches!(self.turn, ReactionTurn::Always | ReactionTurn::All);
+        let concerned = if all { self.concerned(&changed) } else { self.missing.clone() };
+        for id in concerned {
             self.looked_at += 1;
             let Some(reaction) = self.reactions.get_mut(&id) else { continue };
             let reader = reader(reaction.view);
@@ -279,7 +331,7 @@ impl Reactions {
                 ReactionState::Due | ReactionState::Crowded | ReactionState::Failed => false,
                 ReactionState::Missing(stopped) if reader.has_come(stopped) => true,
                 ReactionState::Missing(stopped) => {
-                    let is_other = reader.is_another_state(Demand::Reaction(id), stopped, changed);
+                    let is_other = reader.is_another_state(Demand::Reaction(id), stopped, &changed);
                     reaction.misses = if is_other { 0 } else { reaction.misses };
                     is_other
                 }
@@ -289,8 +341,13 @@ impl Reactions {
                 }
             };
             if due {
-                self.turn(id, ReactionState::Due);
+                self.set_state(id, ReactionState::Due);
             }
+        }
+        if all {
+            self.is_unseen = false;
+        } else {
+            self.unseen = changed;
         }
     }
 
@@ -304,8 +361,9 @@ impl Reactions {
         found
     }
 
-    pub(crate) fn compared(&self) -> u64 {
-        self.compared
+    /// Another number whenever something changed, or may have.
+    pub(crate) fn changes(&self) -> u64 {
+        self.changes
     }
 
     /// How many reactions were looked at because something changed.
@@ -313,8 +371,19 @@ impl Reactions {
         self.looked_at
     }
 
-    pub(crate) fn next_due(&self) -> Option<ReactionId> {
-        self.due.first().copied()
+    /// One that may run now. Without one, the turn is over.
+    pub(crate) fn next_due(&mut self) -> Option<ReactionId> {
+        let awaited_only = match self.turn {
+            ReactionTurn::Waits => return None,
+            ReactionTurn::Awaited => true,
+            ReactionTurn::Always | ReactionTurn::All => false,
+        };
+        let runs = |id: &&ReactionId| !awaited_only || self.reactions.get(id).is_some_and(|reaction| reaction.awaited);
+        let next = self.due.iter().find(runs).copied();
+        if next.is_none() && self.turn != ReactionTurn::Always {
+            self.turn = ReactionTurn::Waits;
+        }
+        next
     }
 
     pub(crate) fn validate(&self) {

@@ -8,7 +8,7 @@ use std::ops::Bound;
 use std::rc::Rc;
 
 use harness::{Harness, at, key};
-use iolite_client::{Output, View};
+use iolite_client::{Output, ReactionTurn, View};
 use iolite_values::{
     Attempt, Cell, CellState, ColumnId, Counter, Direction, Field, IndexRange, KeyRange, Operation, Query, Row, RowKey,
     TableId, Timestamp, Value, Write,
@@ -234,6 +234,17 @@ fn what_is_owed_is_said_to_be_applied_once() {
     assert_eq!(applied(&mut harness), [at(30)]);
     harness.advance(Advance { to: at(40), is_owed: true, ..Advance::default() });
     assert_eq!(applied(&mut harness), [at(40)], "whatever it brings");
+}
+
+#[test]
+fn what_is_owed_is_said_to_be_applied_when_reactions_that_were_held_back_have_run() {
+    let (mut harness, seen) = loaded(View::Confirmed);
+    harness.client.set_reaction_turn(ReactionTurn::Waits);
+    harness.advance(Advance { to: at(20), changes: vec![vote(1, 1)], is_owed: true, ..Advance::default() });
+    assert_eq!((applied(&mut harness), last(&seen, 1)), (Vec::new(), Some(0)));
+    harness.client.set_reaction_turn(ReactionTurn::All);
+    harness.settle();
+    assert_eq!((applied(&mut harness), last(&seen, 1)), (vec![at(20)], Some(1)));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use harness::{Harness, Stop, at, hit, hits, key, note, note_row, notes, title_put};
-use iolite_client::{Limits, Output, RunOf, View};
+use iolite_client::{Limits, Output, ReactionId, ReactionTurn, RunOf, View};
 use iolite_values::{Cell, CellState, KeyRange, Operation, Row, Value, Write};
 use iolite_wire::message::{Advance, FromClient, FromGateway, Welcome};
 
@@ -398,4 +398,48 @@ fn a_change_looks_at_all_who_read_one_cell_and_at_nobody_else() {
     let before = harness.client.reactions_looked_at();
     harness.advance(Advance { to: at(20), changes: vec![hit(1, 1)], ..Advance::default() });
     assert_eq!(harness.client.reactions_looked_at() - before, MANY + 1);
+}
+
+/// How often these ran since this was last asked.
+fn runs(harness: &mut Harness, ids: [ReactionId; 2]) -> [usize; 2] {
+    let runs = std::mem::take(&mut harness.runs);
+    ids.map(|id| runs.iter().filter(|run| **run == RunOf::Reaction(id)).count())
+}
+
+fn give_turn(harness: &mut Harness, turn: ReactionTurn) {
+    harness.client.set_reaction_turn(turn);
+    harness.settle();
+}
+
+#[test]
+fn reactions_that_are_held_back_run_in_the_turns_that_their_host_gives_them_and_once_in_each() {
+    let mut harness = Harness::new();
+    harness.connect();
+    let (range, _) = titles(&mut harness);
+    harness.load(10, &[(notes(), key(1), note_row("a", 0))]);
+    harness.client.set_reaction_turn(ReactionTurn::Waits);
+    harness.mutator("hit", |tx| Ok(tx.write(hits(1), Operation::Add(1))?));
+    let cell = harness.react(View::Optimistic, |tx| {
+        tx.cell(&hits(1))?;
+        Ok(())
+    });
+    let both = [range, cell];
+    runs(&mut harness, both);
+    give_turn(&mut harness, ReactionTurn::Awaited);
+    assert_eq!(runs(&mut harness, both), [0, 1], "it begins, and asks for what it misses");
+    harness.load(20, &[]);
+    give_turn(&mut harness, ReactionTurn::Awaited);
+    assert_eq!(runs(&mut harness, both), [0, 1], "its data is here");
+    let before = harness.client.views_number();
+    harness.mutate("hit");
+    harness.mutate("hit");
+    harness.advance(Advance { to: at(30), changes: create(2, "b"), ..Advance::default() });
+    assert_eq!(runs(&mut harness, both), [0, 0], "they wait for a turn");
+    assert!(harness.client.reactions_wait() && harness.client.views_number() != before);
+    give_turn(&mut harness, ReactionTurn::Awaited);
+    assert_eq!(runs(&mut harness, both), [0, 0], "nobody waits for a first result");
+    give_turn(&mut harness, ReactionTurn::All);
+    assert_eq!((runs(&mut harness, both), harness.client.reactions_wait()), ([1, 1], false));
+    harness.mutate("hit");
+    assert_eq!(runs(&mut harness, both), [0, 0], "the turn is over when nothing is due");
 }

@@ -197,7 +197,7 @@ impl Client {
 
     /// Says what is applied, once nothing is left to run on it.
     pub(super) fn tell_applied(&mut self) -> bool {
-        if self.batches.hold_back() || self.checkpoints.hold_back() {
+        if self.reactions.wait_for_turn() || self.batches.hold_back() || self.checkpoints.hold_back() {
             return false;
         }
         let Some(to) = self.delivery.applied_due.take() else { return false };

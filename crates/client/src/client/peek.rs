@@ -61,7 +61,7 @@ impl Client {
 
     /// A number that is another one whenever what some view shows may be another.
     pub fn views_number(&self) -> u64 {
-        self.reactions.compared()
+        self.reactions.changes()
     }
 
     /// Reactions have this overlay only while one of them has the view.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::Client;
 use crate::cache::Demand;
-use crate::reactive::ReactionId;
+use crate::reactive::{ReactionId, ReactionTurn};
 use crate::tabs::TabId;
 use crate::transaction::RunOf;
 use crate::view::View;
@@ -45,16 +45,29 @@ impl Client {
         self.leader.note_room(by);
     }
 
+    /// Says which reactions may run from now on. A host that gives them turns, and holds them back at other times, gets back from what an app calls
+    /// before they run.
+    pub fn set_reaction_turn(&mut self, turn: ReactionTurn) {
+        self.reactions.set_turn(turn);
+    }
+
+    /// Whether reactions that are held back may have to run.
+    pub fn reactions_wait(&self) -> bool {
+        self.reactions.wait_for_turn()
+    }
+
     /// Compares the reactions with what changed, and asks for the run of one whose answers are others now.
     pub(super) fn react(&mut self) -> bool {
         self.changed.add(self.queue.take_touched());
         if std::mem::take(&mut self.compare_due) || !self.changed.is_nothing() {
+            self.reactions.note_changes(std::mem::take(&mut self.changed));
+        }
+        if self.reactions.are_to_compare() {
             if self.reactions.uses_durable_view() {
                 self.durable = self.queue.durable_overlay(&self.cache);
             }
-            let changed = std::mem::take(&mut self.changed);
             let mut reactions = std::mem::take(&mut self.reactions);
-            reactions.note_changes(&changed, |view: View| self.reader(view));
+            reactions.compare(|view: View| self.reader(view));
             self.reactions = reactions;
         }
         let Some(id) = self.reactions.next_due() else { return false };

@@ -3,7 +3,7 @@
 //! Invariants:
 //! - an update is applied whole, and only behind the one before it; otherwise the tab joins again, from nothing;
 //! - mutations never run here: they are stored in the outbox, told to the leader, and shown once it has run them;
-//! - reactions run here, at once, on one state of the leader.
+//! - reactions run here, on one state of the leader.
 //!
 //! docs/protocols/tabs.md lists inputs and outputs.
 

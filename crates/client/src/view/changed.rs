@@ -35,6 +35,13 @@ impl Changed {
         }
     }
 
+    pub(crate) fn merge(&mut self, more: Changed) {
+        match more {
+            Changed::Rows(rows) => self.add(rows),
+            Changed::Everything => *self = Changed::Everything,
+        }
+    }
+
     pub(crate) fn concerns_row(&self, id: &RowId) -> bool {
         match self {
             Changed::Rows(rows) => rows.contains(id),

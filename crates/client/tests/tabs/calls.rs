@@ -1,6 +1,6 @@
 //! What becomes of a follower's calls, and what each tab is told of it.
 
-use iolite_client::{Client, LIVE, Splice};
+use iolite_client::{Client, LIVE, ReactionTurn, Splice};
 use iolite_machine::{Now, WallTime};
 use iolite_values::ColumnId;
 use iolite_wire::tabs::{JoinNumber, TabConnection, TabMutation, TabNotice, TabUpdate, ToTab, UpdateNumber};
@@ -30,6 +30,23 @@ fn a_call_of_a_follower_is_stored_queued_and_confirmed() {
     assert_eq!(*tabs[0].last_call(ticket), CallStatus::Ended(counter, MutationStatus::Confirmed { at: at(20) }));
     assert_eq!(tabs[0].follower.calls().count(), 0);
     assert_eq!((outbox(&leader), leader.client.pending().count()), (0, 0));
+}
+
+#[test]
+fn reactions_of_a_follower_that_are_held_back_run_in_the_turn_that_its_host_gives_them() {
+    let (mut leader, mut tabs) = followed(1);
+    let seen = tabs[0].watch(View::Optimistic, count);
+    exchange(&mut leader, &mut tabs);
+    leader.load(10, &[]);
+    exchange(&mut leader, &mut tabs);
+    tabs[0].follower.set_reaction_turn(ReactionTurn::Waits);
+    leader.mutate("hit");
+    leader.mutate("hit");
+    exchange(&mut leader, &mut tabs);
+    assert_eq!((seen.borrow().as_slice(), tabs[0].follower.reactions_wait()), (&[0][..], true));
+    tabs[0].follower.set_reaction_turn(ReactionTurn::All);
+    tabs[0].settle();
+    assert_eq!((seen.borrow().as_slice(), tabs[0].follower.reactions_wait()), (&[0, 2][..], false));
 }
 
 #[test]

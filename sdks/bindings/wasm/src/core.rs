@@ -2,7 +2,7 @@
 //!
 //! Invariant: JavaScript calls it from outside only; closures run between two calls, never inside one.
 
-use iolite_client::{Limits, Peek, ReactionId, Run, RunOf};
+use iolite_client::{Limits, Peek, ReactionId, ReactionTurn, Run, RunOf};
 use iolite_machine::{Instant, Now, PersistId, WallTime};
 use iolite_values::{Counter, LogId};
 use js_sys::Array;
@@ -60,7 +60,8 @@ pub(crate) fn counter(number: f64) -> Counter {
 }
 
 impl Core {
-    pub(crate) fn of(role: Role) -> Core {
+    pub(crate) fn of(mut role: Role) -> Core {
+        role.set_reaction_turn(ReactionTurn::Waits);
         Core { role, layouts: Vec::new(), logs: Vec::new(), asked: None, run: None, kept: None, peek: None }
     }
 }
@@ -107,6 +108,19 @@ impl Core {
     /// Registers a reactive transaction and gives its id.
     pub fn register(&mut self, view: &str) -> Result<f64, JsValue> {
         Ok(self.role.register(view_of(view)?).0 as f64)
+    }
+
+    /// Lets reactive transactions run with the next polls: all that are due, or only those whose first result or whose data is awaited. At other times none
+    /// runs, so that what an app calls does not wait for them.
+    #[wasm_bindgen(js_name = letReact)]
+    pub fn let_react(&mut self, all: bool) {
+        self.role.set_reaction_turn(if all { ReactionTurn::All } else { ReactionTurn::Awaited });
+    }
+
+    /// Whether reactive transactions may have to run, so that `letReact(true)` is to be called soon.
+    #[wasm_bindgen(js_name = reactionsWait)]
+    pub fn reactions_wait(&self) -> bool {
+        self.role.reactions_wait()
     }
 
     /// Makes a reactive transaction run again.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use iolite_client::{
     Client, Closed, Difference, DifferenceError, EditError, Follower, FollowerInput, Input, MutationKind, NotHeld,
-    Peek, ReactionId, Run, RunOf, Splice, Ticket, Transaction, View,
+    Peek, ReactionId, ReactionTurn, Run, RunOf, Splice, Ticket, Transaction, View,
 };
 use iolite_machine::{Instant, Machine, Now, PersistId};
 use iolite_values::{Cell, ClientId, Counter, Schema};
@@ -96,6 +96,20 @@ impl Role {
         match self {
             Role::Leads(client) => client.stop(reaction),
             Role::Follows(follower) => follower.stop(reaction),
+        }
+    }
+
+    pub(crate) fn set_reaction_turn(&mut self, turn: ReactionTurn) {
+        match self {
+            Role::Leads(client) => client.set_reaction_turn(turn),
+            Role::Follows(follower) => follower.set_reaction_turn(turn),
+        }
+    }
+
+    pub(crate) fn reactions_wait(&self) -> bool {
+        match self {
+            Role::Leads(client) => client.reactions_wait(),
+            Role::Follows(follower) => follower.reactions_wait(),
         }
     }
 

@@ -6,7 +6,7 @@ use wasm_bindgen::prelude::*;
 
 use crate::core::Core;
 use crate::failure::Failure;
-use crate::value::ticket_from_js;
+use crate::value::{inserted as inserted_text, ticket_from_js};
 
 #[wasm_bindgen]
 impl Core {
@@ -27,11 +27,12 @@ impl Core {
         column: u32,
         at: u32,
         removed: u32,
-        inserted: &str,
+        inserted: &JsValue,
     ) -> Result<(), JsValue> {
         Ok(self.write_on_table(table, |transaction, layout| {
-            let (cell, _) = layout.cell(key, column)?;
-            Ok(transaction.splice(&cell, &Splice { at, removed, inserted })?)
+            let (cell, slot) = layout.cell(key, column)?;
+            let inserted = inserted_text(inserted, &layout.place(slot))?;
+            Ok(transaction.splice(&cell, &Splice { at, removed, inserted: &inserted })?)
         })?)
     }
 
@@ -46,12 +47,14 @@ impl Core {
         column: u32,
         at: u32,
         removed: u32,
-        inserted: &str,
+        inserted: &JsValue,
         fresh: &str,
     ) -> Result<String, JsValue> {
         let unknown = || Failure::of_transaction(format!("there is no table {table}"));
-        let (cell, _) = self.layouts.get(table as usize).ok_or_else(unknown)?.cell(key, column)?;
-        let splice = Splice { at, removed, inserted };
+        let layout = self.layouts.get(table as usize).ok_or_else(unknown)?;
+        let (cell, slot) = layout.cell(key, column)?;
+        let inserted = inserted_text(inserted, &layout.place(slot))?;
+        let splice = Splice { at, removed, inserted: &inserted };
         Ok(self.role.live_edit(ticket_from_js(fresh)?, &cell, &splice).map_err(Failure::from)?)
     }
 

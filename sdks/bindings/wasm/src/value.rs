@@ -189,7 +189,7 @@ pub(crate) fn operations_from_js(js: &JsValue, slot: &Slot, place: &Place<'_>) -
             })
             .collect(),
         ColumnType::Text => {
-            let first = js.as_string().ok_or_else(|| place.failure("a text begins with a string"))?;
+            let first = string(js, place)?.ok_or_else(|| place.failure("a text begins with a string"))?;
             Ok(if first.is_empty() { Vec::new() } else { vec![Operation::Edit(Edit::first(&first).into())] })
         }
     }
@@ -199,6 +199,12 @@ pub(crate) fn operations_from_js(js: &JsValue, slot: &Slot, place: &Place<'_>) -
 /// Something other than a string, or one with half of a character.
 pub(crate) fn text(js: &JsValue, place: &Place<'_>) -> Result<Arc<str>, Failure> {
     string(js, place)?.map(Arc::from).ok_or_else(|| place.failure("the keys of a map are strings"))
+}
+
+/// # Errors
+/// As [`text`].
+pub(crate) fn inserted(js: &JsValue, place: &Place<'_>) -> Result<String, Failure> {
+    string(js, place)?.ok_or_else(|| place.failure("a string is inserted into a text"))
 }
 
 /// # Errors

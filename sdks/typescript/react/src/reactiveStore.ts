@@ -21,10 +21,14 @@ export class ReactiveStore<T> {
   #subscribers = 0;
   #idle: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(readonly begin: () => Observation<T>) {}
+  /** Without a way to begin, as there is no client, data is on its way for ever. */
+  constructor(readonly begin: (() => Observation<T>) | undefined) {}
 
   readonly current = (): ReactiveResult<T> => {
-    const { state } = this.#running();
+    const state = this.#running()?.state;
+    if (state === undefined) {
+      return LOADING;
+    }
     if (state !== this.#shown) {
       this.#shown = state;
       this.#result = resultOf(state);
@@ -37,16 +41,16 @@ export class ReactiveStore<T> {
 
   readonly subscribe = (changed: () => void): (() => void) => {
     this.#subscribers += 1;
-    const stop = this.#running().onChange(changed);
+    const stop = this.#running()?.onChange(changed);
     return () => {
-      stop();
+      stop?.();
       this.#subscribers -= 1;
       this.#endWhenIdle();
     };
   };
 
-  #running(): Observation<T> {
-    if (this.#observation === undefined) {
+  #running(): Observation<T> | undefined {
+    if (this.#observation === undefined && this.begin !== undefined) {
       this.#observation = this.begin();
       this.#endWhenIdle();
     }
@@ -61,6 +65,8 @@ export class ReactiveStore<T> {
         this.#observation = undefined;
       }
     }, ReactiveStore.idleMs);
+    // In Node a pause that nobody waits for does not keep the process.
+    (this.#idle as { unref?: () => void }).unref?.();
   }
 }
 

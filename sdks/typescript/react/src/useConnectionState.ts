@@ -1,13 +1,24 @@
 /** How the client stands to its server. */
 
 import type { ConnectionState } from "@iolite/client";
-import { useCallback, useSyncExternalStore } from "react";
 
-import { useClient } from "./provider.js";
+import { useWatched, type Watchable } from "./useWatched.js";
 
+const CONNECTION: Watchable<ConnectionState> = {
+  look: (client) => client.connection,
+  watch: (client, changed) => client.onConnectionChange(changed),
+  onServer: Object.freeze({
+    status: "offline",
+    role: "leader",
+    storage: "indexeddb",
+    persistent: false,
+    message: undefined,
+    refusal: undefined,
+    paused: false,
+  }),
+};
+
+/** On a server, and at the first render of a page that takes its HTML over, this is offline. */
 export function useConnectionState(): ConnectionState {
-  const client = useClient();
-  const subscribe = useCallback((changed: () => void) => client.onConnectionChange(changed), [client]);
-  const current = (): ConnectionState => client.connection;
-  return useSyncExternalStore(subscribe, current, current);
+  return useWatched(CONNECTION);
 }

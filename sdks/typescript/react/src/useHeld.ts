@@ -3,7 +3,7 @@
 import { IoliteError, shared } from "@iolite/client";
 import { useCallback, useRef, useSyncExternalStore } from "react";
 
-import { useClient } from "./provider.js";
+import { useClientIfAny } from "./provider.js";
 import type { RegisteredClient } from "./register.js";
 
 export interface HeldResult<T> {
@@ -16,6 +16,7 @@ export interface HeldResult<T> {
 }
 
 interface Looked<T> {
+  readonly client: unknown;
   readonly look: unknown;
   readonly number: number;
   readonly result: HeldResult<T>;
@@ -25,14 +26,17 @@ const NOT_HELD = { data: undefined, isHeld: false, error: undefined } as const;
 
 /** Asks at each render, and again when a view shows something else. */
 export function useHeld<T>(look: (client: RegisteredClient) => T): HeldResult<T> {
-  const client = useClient();
+  const client = useClientIfAny();
   const last = useRef<Looked<T>>(undefined);
-  const subscribe = useCallback((changed: () => void) => client.onViewsChange(changed), [client]);
+  const subscribe = useCallback((changed: () => void) => client?.onViewsChange(changed) ?? (() => undefined), [client]);
   const current = (): HeldResult<T> => {
+    if (client === undefined) {
+      return NOT_HELD;
+    }
     const number = client.viewsNumber;
     const before = last.current;
-    if (before?.look !== look || before.number !== number) {
-      last.current = { look, number, result: same(before?.result, answerOf(() => look(client))) };
+    if (before?.client !== client || before.look !== look || before.number !== number) {
+      last.current = { client, look, number, result: same(before?.result, answerOf(() => look(client))) };
     }
     return last.current?.result ?? NOT_HELD;
   };

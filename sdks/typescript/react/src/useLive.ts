@@ -3,9 +3,10 @@
 import type { Live, LiveTables } from "@iolite/client";
 import { type DependencyList, useMemo, useSyncExternalStore } from "react";
 
-import { useClient } from "./provider.js";
+import { useClientIfAny } from "./provider.js";
 import { ReactiveStore } from "./reactiveStore.js";
 import type { RegisteredClient, RegisteredSchema } from "./register.js";
+import { liveOfNothing } from "./liveOfNothing.js";
 import { type KeepOptions, useKept } from "./useKept.js";
 import type { ReactiveResult } from "./useReactive.js";
 
@@ -23,8 +24,11 @@ export function useLive<T, L extends Live<T>>(
   deps: DependencyList,
   options: KeepOptions = {},
 ): LiveResult<L, T> {
-  const client: RegisteredClient = useClient();
+  const client: RegisteredClient | undefined = useClientIfAny();
   const [live, store] = useMemo(() => {
+    if (client === undefined) {
+      return [liveOfNothing(bind), new ReactiveStore<T>(undefined)] as const;
+    }
     const bound = bind(client.live as LiveTables<RegisteredSchema>);
     return [bound, new ReactiveStore<T>(() => observationOf(bound))] as const;
     // The function itself is another one at every render.

@@ -7,8 +7,7 @@
 import { type InstanceOf, IoliteError, type Log, type LogDefinition } from "@iolite/client";
 import { useCallback, useEffect, useState } from "react";
 
-import { useClient } from "./provider.js";
-import type { RegisteredClient } from "./register.js";
+import { useClientIfAny } from "./provider.js";
 
 type AnyTables = LogDefinition["tables"];
 
@@ -27,7 +26,7 @@ export interface LogResult<O> {
 }
 
 interface Joined<O> extends LogResult<O> {
-  readonly of: readonly [client: RegisteredClient, definition: unknown, instance: unknown];
+  readonly of: readonly [client: unknown, definition: unknown, instance: unknown];
 }
 
 const NOT_JOINED = { log: undefined, stopped: undefined, error: undefined } as const;
@@ -41,10 +40,13 @@ export function useLog<T extends AnyTables, O>(
   instance: InstanceOf<T>,
   { leaveOnUnmount = false }: LogOptions = {},
 ): LogResult<O> {
-  const client = useClient();
+  const client = useClientIfAny();
   const [joined, setJoined] = useState<Joined<O>>();
   const join = useCallback(
     (): LogResult<O> => {
+      if (client === undefined) {
+        return NOT_JOINED;
+      }
       try {
         const log: Log<O> = client.log(definition, instance);
         return { log, stopped: log.stopped, error: undefined };
@@ -55,6 +57,9 @@ export function useLog<T extends AnyTables, O>(
     [client, definition, instance],
   );
   useEffect(() => {
+    if (client === undefined) {
+      return;
+    }
     const of = [client, definition, instance] as const;
     let result: LogResult<O> = NOT_JOINED;
     let unwatch = (): void => undefined;
@@ -82,8 +87,9 @@ export function useLog<T extends AnyTables, O>(
       }
     };
   }, [client, definition, instance, join, leaveOnUnmount]);
-  const isThis = joined?.of[0] === client && joined.of[1] === definition && joined.of[2] === instance;
-  return isThis ? joined : NOT_JOINED;
+  const isOf = ([ofClient, ofDefinition, ofInstance]: Joined<O>["of"]): boolean =>
+    ofClient === client && ofDefinition === definition && ofInstance === instance;
+  return joined !== undefined && isOf(joined.of) ? joined : NOT_JOINED;
 }
 
 /** An operation that is pending keeps it joined; so does a client that works no more. */

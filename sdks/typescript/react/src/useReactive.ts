@@ -4,7 +4,7 @@ import type { ReactOptions, ReadTransaction } from "@iolite/client";
 import { type DependencyList, useMemo, useSyncExternalStore } from "react";
 
 import { ReactiveStore } from "./reactiveStore.js";
-import { useClient } from "./provider.js";
+import { useClientIfAny } from "./provider.js";
 import type { RegisteredClient, RegisteredSchema } from "./register.js";
 import { type KeepOptions, useKept } from "./useKept.js";
 
@@ -30,9 +30,12 @@ export function useReactive<T>(
   deps: DependencyList,
   options: ReactOptions & KeepOptions = {},
 ): ReactiveResult<T> {
-  const client: RegisteredClient = useClient();
+  const client: RegisteredClient | undefined = useClientIfAny();
   const view = options.view ?? "optimistic";
   // The closure itself is another function at every render: `deps` say when it means something else.
-  const store = useMemo(() => new ReactiveStore<T>(() => client.observe(closure, { view })), [client, view, ...deps]);
+  const store = useMemo(
+    () => new ReactiveStore<T>(client === undefined ? undefined : () => client.observe(closure, { view })),
+    [client, view, ...deps],
+  );
   return useKept(useSyncExternalStore(store.subscribe, store.current, store.onServer), [client, view], options);
 }

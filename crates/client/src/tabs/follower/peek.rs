@@ -38,6 +38,6 @@ impl Follower {
 
     /// As [`crate::Client::views_number`].
     pub fn views_number(&self) -> u64 {
-        self.reactions.compared()
+        self.reactions.changes()
     }
 }

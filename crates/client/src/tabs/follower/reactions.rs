@@ -9,7 +9,7 @@ use iolite_wire::message::SubscriptionId;
 use super::joining::Link;
 use super::{Follower, FollowerOutput};
 use crate::cache::{Demand, RowId};
-use crate::reactive::{Finished, ReactionId};
+use crate::reactive::{Finished, ReactionId, ReactionTurn};
 use crate::transaction::{Closed, Random, Run, RunOf, Transaction};
 use crate::view::{Reader, Unheld, View};
 
@@ -105,12 +105,24 @@ impl Follower {
         matches!(self.link, Link::Refused { .. }) || waiting.any(|waiting| waiting.contains(&id))
     }
 
+    /// As [`crate::Client::set_reaction_turn`].
+    pub fn set_reaction_turn(&mut self, turn: ReactionTurn) {
+        self.reactions.set_turn(turn);
+    }
+
+    /// As [`crate::Client::reactions_wait`].
+    pub fn reactions_wait(&self) -> bool {
+        self.reactions.wait_for_turn()
+    }
+
     /// Compares the reactions with what changed, and asks for the run of one whose answers are others now.
     pub(super) fn react(&mut self) -> bool {
         if std::mem::take(&mut self.compare_due) || !self.changed.is_nothing() {
-            let changed = std::mem::take(&mut self.changed);
+            self.reactions.note_changes(std::mem::take(&mut self.changed));
+        }
+        if self.reactions.are_to_compare() {
             let mut reactions = std::mem::take(&mut self.reactions);
-            reactions.note_changes(&changed, |view: View| self.reader(view));
+            reactions.compare(|view: View| self.reader(view));
             self.reactions = reactions;
         }
         let Some(id) = self.reactions.next_due() else { return false };

@@ -3,7 +3,8 @@
  * that follows asks for is done by `LeaderHost` and `FollowerHost`.
  *
  * Invariants: the core is never called while it works; inputs that arrive together are handled together; it is told that something is
- * stored only when it is.
+ * stored only when it is; reactions run in turns of their own, once for what was called in between, and never inside a call of the app, but for the first
+ * result of one that begins.
  */
 
 import { IoliteError } from "../errors.js";
@@ -43,8 +44,8 @@ export interface CoreHostEvents {
   storageTrouble(message: string | undefined): void;
   /** Why no link can be made. */
   linkTrouble(message: string): void;
-  /** A view may show something else. */
-  readonly views: { changed(): void };
+  /** A view may show something else; the app is told in the next turn. */
+  readonly views: { changed(): void; tell(): void };
   /** The host did something by itself: deliver what is news. */
   worked(): void;
   /** The core is broken, which is a bug in it. Nothing works any more until the page is loaded again. */
@@ -66,6 +67,8 @@ export abstract class CoreHost {
   #state: "idle" | "working" | "closed" = "idle";
   #peeks = false;
   #views = -1;
+  /** Whether a turn of the reactions is on its way. */
+  #turn: "none" | "comes" = "none";
 
   protected constructor(core: Core, storage: Storage, options: CoreHostOptions, events: CoreHostEvents) {
     this.core = core;
@@ -130,9 +133,18 @@ export abstract class CoreHost {
         this.#carryOut(readOutput(raw));
       }
       this.#setTimer();
-      this.#compareViews();
+      if (this.#compareViews() || this.core.reactionsWait()) {
+        this.#askForTurn();
+      }
     });
     this.#state = "idle";
+  }
+
+  /** Runs the reactions that wait for their turn, and tells the app what is news of them. While the core works it does that by itself, later. */
+  react(): void {
+    if (this.#state === "idle") {
+      this.#takeTurn();
+    }
   }
 
   /** Another tab said something. */
@@ -184,7 +196,40 @@ export abstract class CoreHost {
       return;
     }
     this.#guard(() => inputs.forEach((input) => input()));
+    this.#reactToInputs();
+  }
+
+  /** Inputs come in batches, so without frames the reactions run with each batch. */
+  #reactToInputs(): void {
+    if (this.platform.frame === undefined) {
+      return this.#takeTurn();
+    }
+    this.callOnly((core) => core.letReact(false));
     this.drain();
+    this.events.worked();
+  }
+
+  #askForTurn(): void {
+    if (this.#turn === "none") {
+      this.#turn = "comes";
+      (this.platform.frame ?? queueMicrotask)(() => {
+        this.#turn = "none";
+        this.react();
+      });
+    }
+  }
+
+  #takeTurn(): void {
+    const turn = this.#turn;
+    // What happens meanwhile is a part of this one.
+    this.#turn = "comes";
+    this.callOnly((core) => core.letReact(true));
+    this.drain();
+    this.#turn = turn;
+    if (this.core.reactionsWait()) {
+      this.#askForTurn();
+    }
+    this.events.views.tell();
     this.events.worked();
   }
 
@@ -258,12 +303,15 @@ export abstract class CoreHost {
     this.events.reactionRan(reaction, runClosure(this.#stage, closure));
   }
 
-  #compareViews(): void {
+  /** Whether one may show something else. */
+  #compareViews(): boolean {
     const number = this.core.viewsNumber();
-    if (number !== this.#views) {
-      this.#views = number;
-      this.events.views.changed();
+    if (number === this.#views) {
+      return false;
     }
+    this.#views = number;
+    this.events.views.changed();
+    return true;
   }
 
   #setTimer(): void {
@@ -275,8 +323,7 @@ export abstract class CoreHost {
     const wait = Math.min(Math.max(0, Math.ceil(deadline - this.now()[0])), TIMER_MAX_MS);
     this.#timer = setTimeout(() => {
       this.#guard(() => this.core.onDeadline(...this.now()));
-      this.drain();
-      this.events.worked();
+      this.#reactToInputs();
     }, wait);
   }
 }

@@ -110,6 +110,11 @@ export class MutationBook {
     return [...this.#byTicket.values()];
   }
 
+  /** Whether the tab that leads has not answered some of them. */
+  get hasUnanswered(): boolean {
+    return this.calls.some(({ call }) => call.counter === undefined);
+  }
+
   /** A closure without a name was called. */
   beginTransaction(counter: number, closure: Closure): Promise<unknown> {
     const known = this.#note(counter, [undefined, undefined, undefined]);

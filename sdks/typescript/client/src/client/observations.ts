@@ -86,6 +86,8 @@ export class Observations {
 
   #register(host: CoreHost, observation: OneObservation): void {
     const reaction = host.callOnly((core) => core.register(observation.view));
+    // Its first result does not wait for a turn.
+    host.callOnly((core) => core.letReact(false));
     observation.reaction = reaction;
     this.#byReaction.set(reaction, observation);
   }

@@ -24,6 +24,7 @@ import { Observations } from "./observations.js";
 import type { OneObservation } from "./observation.js";
 import type { News } from "./outputs.js";
 import type { PlaceOfTab, TabOptions } from "./placeOfTab.js";
+import { Settling } from "./settling.js";
 import { takeOverCalls, tellDismissed } from "./takeOver.js";
 import type { PendingMutation, RefusedMutation, SettledMutation } from "./types.js";
 import { ViewsWatch } from "./viewsWatch.js";
@@ -35,6 +36,7 @@ export class Seat implements CoreHostEvents {
   readonly notifier = new Notifier();
   readonly connection: ConnectionWatch;
   readonly observations = new Observations(this.notifier);
+  readonly settling = new Settling(this);
   readonly views = new ViewsWatch(this.notifier);
   readonly book: MutationBook;
   readonly logs: Logs;
@@ -221,6 +223,7 @@ export class Seat implements CoreHostEvents {
   /** Nobody hears any more of what is not done yet. */
   #giveUp(error: IoliteError): void {
     this.book.giveUp(error);
+    this.settling.wake();
     this.observations.giveUp(error);
     this.notifier.flush();
   }
@@ -397,10 +400,12 @@ export class Seat implements CoreHostEvents {
   /** What is pending is another list now. */
   changed(): void {
     this.pending.invalidate();
+    this.settling.wake();
     this.notifier.flush();
   }
 
   #listsChanged(): void {
+    this.settling.wake();
     this.pending.invalidate();
     this.refused.invalidate();
   }

@@ -105,6 +105,10 @@ export class TabClient implements Client {
     return handled(reading);
   }
 
+  settled(): Promise<void> {
+    return handled(this.#seat.settling.settled());
+  }
+
   peek<T>(closure: Closure, options: ReactOptions = {}): T {
     functionOf(closure, "call", "the closure");
     return this.#held.peek(viewOf(options), closure) as T;

@@ -232,7 +232,10 @@ export interface Client<S extends Schema = Schema, M = unknown> {
    */
   log<T extends Tables, O>(definition: LogDefinition<T, O>, instance: InstanceOf<T>): Log<O>;
 
-  /** Runs a closure now and whenever what it read has changed, each time on one snapshot. */
+  /**
+   * Runs a closure now and whenever what it read has changed, each time on one snapshot. After changes it runs when the call that made them has returned, once
+   * for all of one turn, and at most once for each frame of a page; see `settled`.
+   */
   observe<T>(closure: (tx: ReadTransaction<S>) => T, options?: ReactOptions): Observation<T>;
   /** The same with a callback, which is called at every change of state, and returns the function that ends it. */
   react<T>(
@@ -240,6 +243,14 @@ export interface Client<S extends Schema = Schema, M = unknown> {
     options: ReactOptions,
     callback: (state: Reactive<T>) => void,
   ): Stop;
+  /**
+   * Resolves when observations, reactions and live bindings have caught up with what was called: they run after a call and not in it, at most once for each
+   * frame of a page, and they run now for this. In a tab that follows another one, it waits for that one. It waits for no server and for no data. `read` and `peek` need none of it:
+   * they see each call at once. In a handler of input events it brings what was written back into the boxes before the handler ends.
+   *
+   * Rejects with `closed`, `storage` or `failed` as a call of a mutator throws.
+   */
+  settled(): Promise<void>;
   /**
    * Runs a closure once its data is here. Rejects with code `unavailable` if it is not and there is no connection, with what the closure throws, and with `closed`,
    * `storage` or `failed` as a call of a mutator.

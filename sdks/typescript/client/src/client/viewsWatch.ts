@@ -7,6 +7,7 @@ import { Watched } from "./watched.js";
 
 export class ViewsWatch {
   #number = 0;
+  #told = 0;
   readonly #watched: Watched<number>;
 
   constructor(notifier: Notifier) {
@@ -20,7 +21,14 @@ export class ViewsWatch {
 
   changed(): void {
     this.#number += 1;
-    this.#watched.invalidate();
+  }
+
+  /** Tells the listeners of what changed since they were last told. */
+  tell(): void {
+    if (this.#told !== this.#number) {
+      this.#told = this.#number;
+      this.#watched.invalidate();
+    }
   }
 
   onChange(callback: () => void): Stop {

@@ -72,6 +72,7 @@ describe("live bindings", () => {
     await becomes(app.live.games("offline"), 0);
     app.goOffline();
     const handle = app.live.games("offline").increment(3);
+    await app.settled();
     assert.equal(app.live.games("offline").value, 3);
     await handle.until("durable");
     assert.deepEqual(app.pending.map(({ name, args }) => [name, args]), [

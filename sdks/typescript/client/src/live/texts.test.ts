@@ -65,6 +65,8 @@ describe("texts", () => {
     await page.insert(0, "the end").until("confirmed");
     app.goOffline();
     const last = [..."happy "].map((letter, at) => page.insert(4 + at, letter)).at(-1);
+    assert.equal(page.written, "the happy end");
+    await app.settled();
     assert.equal(page.value, "the happy end");
     await last?.until("durable");
     stop();

@@ -2,6 +2,7 @@
 
 import { IoliteError } from "../errors.js";
 import loadModule from "../wasm/iolite_wasm.js";
+import { nextFrame } from "./nextFrame.js";
 import type { Channel, DeviceEvents, Platform } from "./platform.js";
 import { openWebSocketLink } from "./webSocketLink.js";
 
@@ -31,10 +32,15 @@ export const platform: Platform = {
   openChannel: globalThis.BroadcastChannel === undefined ? undefined : openChannel,
   askForPersistence: async () => (await navigator.storage?.persist?.()) ?? false,
   onDevice: listen,
-  soon: (callback) => (soon ??= taskQueue())(callback),
+  soon: inTask,
+  frame: (callback) => nextFrame(callback, inTask),
   monotonicMs: () => performance.now(),
   wallMs: () => Date.now(),
 };
+
+function inTask(callback: () => void): void {
+  (soon ??= taskQueue())(callback);
+}
 
 function listen({ awake, left, networkLost }: DeviceEvents): () => void {
   const seen = (): void => {

@@ -26,6 +26,7 @@ export const platform: Platform = {
   askForPersistence: () => Promise.resolve(false),
   onDevice: () => () => undefined,
   soon: (callback) => void setImmediate(callback),
+  frame: undefined,
   monotonicMs: () => performance.now(),
   wallMs: () => Date.now(),
 };

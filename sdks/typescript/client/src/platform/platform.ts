@@ -43,6 +43,8 @@ export interface Platform {
   onDevice(events: DeviceEvents): () => void;
   /** Calls back soon, after what has arrived by then. */
   soon(callback: () => void): void;
+  /** Calls back with the next frame of the page, or soon where none comes, as in a hidden one. Undefined where there are no frames. */
+  readonly frame: ((callback: () => void) => void) | undefined;
   /** Milliseconds of a clock that only goes forward. */
   monotonicMs(): number;
   /** Milliseconds since 1970. */

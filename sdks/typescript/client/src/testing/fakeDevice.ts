@@ -24,6 +24,8 @@ export class FakeDevice {
   forbidden: Error | undefined;
   /** Links that were asked for. */
   attempts = 0;
+  /** Callbacks that wait for the next frame, if its tabs are pages with frames. */
+  frames: (() => void)[] | undefined;
   #cut = false;
 
   /** The network is gone, or there again. */
@@ -71,6 +73,11 @@ export class FakeDevice {
     }
   }
 
+  /** The pages are drawn. */
+  drawFrame(): void {
+    this.frames?.splice(0).forEach((callback) => callback());
+  }
+
   /** All pages are put aside, as when one goes back in their history. */
   putAside(): void {
     this.#listeners.forEach(({ left }) => left());
@@ -87,8 +94,10 @@ export class FakeDevice {
   }
 
   #platform(): Platform {
+    const { frames } = this;
     return {
       ...node,
+      frame: frames === undefined ? undefined : (callback) => void frames.push(callback),
       loadCore: this.loadCore,
       indexedDB: this.indexedDB,
       locks: this.locks,

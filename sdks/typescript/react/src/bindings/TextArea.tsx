@@ -20,6 +20,6 @@ export interface TextAreaProps
 
 export function TextArea({ bind, deps = [], disabled, onError, ...rest }: TextAreaProps) {
   const { data, live } = useLive<string, LiveText>(bind, deps);
-  const area = useTyping<HTMLTextAreaElement>(live, onError);
+  const area = useTyping<HTMLTextAreaElement>(live, "shown", onError);
   return <textarea {...rest} ref={area} disabled={disabled === true || data === undefined} />;
 }

@@ -1,4 +1,4 @@
-/** A text box that everybody types into: what it shows is the shared text, and what is typed is written at once. */
+/** A text box that everybody types into: what it shows is the shared text, and what is typed is written at once. Of a text with line ends it shows the one line without them. */
 
 import type { LiveScalar, LiveTables } from "@iolite/client";
 import { type DependencyList, type InputHTMLAttributes, useMemo } from "react";
@@ -22,6 +22,6 @@ export interface TextBoxProps
 export function TextBox({ bind, deps = [], disabled, onError, ...rest }: TextBoxProps) {
   const { data, live } = useLive<string, LiveScalar<string>>(bind, deps);
   const text = useMemo(() => new WholeText(live), [live]);
-  const box = useTyping<HTMLInputElement>(text, onError);
+  const box = useTyping<HTMLInputElement>(text, "hidden", onError);
   return <input {...rest} ref={box} disabled={disabled === true || data === undefined} />;
 }

@@ -51,3 +51,14 @@ export function applied(text: string, { at, removed, inserted }: Difference): st
 export function inverse(text: string, { at, removed, inserted }: Difference): Difference {
   return { at, removed: inserted.length, inserted: text.slice(at, at + removed) };
 }
+
+/** Half of a character: a surrogate without the other one. */
+const HALF = /[\ud800-\udfff]/gu;
+
+export function hasHalf(text: string): boolean {
+  return text.search(HALF) >= 0;
+}
+
+export function withoutHalves(text: string): string {
+  return text.replace(HALF, "");
+}

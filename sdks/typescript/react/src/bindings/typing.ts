@@ -2,12 +2,12 @@
  * What is typed into a box, on its way to the text that the box shows.
  *
  * Invariants: the box holds what was last shown, and what was typed since and is not written yet, which is written also when the box is gone; what an input
- * method composes is not replaced.
+ * method composes is not replaced; half of a character is not written, and waits for its other half.
  */
 
 import type { LiveText } from "@iolite/client";
 
-import { applied, carried, type Difference, difference, inverse, moved } from "./difference.js";
+import { applied, carried, type Difference, difference, hasHalf, inverse, moved, withoutHalves } from "./difference.js";
 import { follow, type OnError, report } from "./onError.js";
 
 export type Box = HTMLInputElement | HTMLTextAreaElement;
@@ -33,6 +33,8 @@ export class Typing {
   #unshown: readonly Difference[] = [];
   #value: string | undefined;
   #composes = false;
+  /** The box holds half of a character, as old input methods hand over characters in two halves. */
+  #holdsHalf = false;
   #again: ReturnType<typeof setTimeout> | undefined;
 
   constructor(text: TypedText) {
@@ -51,14 +53,22 @@ export class Typing {
     box.value = this.#typed ?? this.#shown;
     Object.entries(heard).forEach(([event, hear]) => box.addEventListener(event, hear));
     return () => {
+      const heldHalf = this.#holdsHalf;
+      this.#giveUpHalf();
       Object.entries(heard).forEach(([event, hear]) => box.removeEventListener(event, hear));
       this.#box = undefined;
+      if (heldHalf) {
+        this.meet();
+      }
     };
   }
 
   /** Writes what was typed, and shows what others wrote. What can never be written is told, and not shown any more. */
   meet(): void {
     clearTimeout(this.#again);
+    if (this.#holdsHalf) {
+      return;
+    }
     const box = this.#box;
     if ((box === undefined && this.#typed === undefined) || !this.#look()) {
       return this.#loseTyped();
@@ -82,8 +92,23 @@ export class Typing {
   }
 
   #type(whole: string): void {
+    const isFirstHalf = hasHalf(whole) && !this.#holdsHalf;
     this.#typed = whole;
+    if (isFirstHalf) {
+      this.#holdsHalf = true;
+      return;
+    }
+    this.#giveUpHalf();
     this.meet();
+  }
+
+  /** The other half has come, or does not come. */
+  #giveUpHalf(): void {
+    if (this.#holdsHalf && this.#typed !== undefined && hasHalf(this.#typed)) {
+      this.#typed = withoutHalves(this.#typed);
+      report(this.onError, new Error("half of a character was typed, which cannot be stored"));
+    }
+    this.#holdsHalf = false;
   }
 
   #composed(): void {
@@ -93,6 +118,7 @@ export class Typing {
 
   #leave(): void {
     this.#text.leave?.();
+    this.#giveUpHalf();
     this.#composed();
   }
 

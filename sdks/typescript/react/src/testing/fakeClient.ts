@@ -108,6 +108,14 @@ export class FakeClient {
     return structuredClone(this.differing);
   }
 
+  /** How often reactions were to run at once. */
+  settlings = 0;
+
+  settled(): Promise<void> {
+    this.settlings += 1;
+    return Promise.resolve();
+  }
+
   /** A view may show something else now. */
   viewsChange(held: unknown = this.held): void {
     this.held = held;
