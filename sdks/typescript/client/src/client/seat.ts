@@ -216,7 +216,7 @@ export class Seat implements CoreHostEvents {
       await followed.settle();
       followed.end();
     }
-    const stored = await this.place.chosen.storage.lead();
+    const stored = await this.place.chosen.storage.lead(this.#leadership.isTaken ? "taken" : "given");
     if (!this.isOver) {
       this.#goOn(this.#openLeader(stored), followed === undefined ? "first" : "again");
     }

@@ -83,10 +83,10 @@ test("a write of a tab that was robbed of the lead changes nothing", async () =>
   const factory = new FakeDevice().indexedDB as IDBFactory;
   const [first, second] = [await openIndexedDbStorage(factory, STORAGE), await openIndexedDbStorage(factory, STORAGE)];
   assert.equal(await first.isFenced(), false);
-  await first.lead();
+  await first.lead("given");
   await first.write([Uint8Array.of(1), Uint8Array.of(1)]);
   const underWay = first.write([Uint8Array.of(2), Uint8Array.of(2)]);
-  const stored = await second.lead();
+  const stored = await second.lead("taken");
   await underWay;
   assert.deepEqual(stored, [1, 1, 2, 2].map((byte) => Uint8Array.of(byte)), "what was under way is before the theft");
   await assert.rejects(first.write([Uint8Array.of(3), Uint8Array.of(3)]), { name: "OvertakenError" });
@@ -99,7 +99,7 @@ test("a write of a tab that was robbed of the lead changes nothing", async () =>
 
 test("a write does not wait for its page between its requests", async () => {
   const storage = await openIndexedDbStorage(new FakeDevice().indexedDB as IDBFactory, STORAGE);
-  await storage.lead();
+  await storage.lead("given");
   const { IDBTransaction } = await import("fake-indexeddb");
   const committed = mock.method(IDBTransaction.prototype, "commit");
   await storage.write([Uint8Array.of(1), Uint8Array.of(1)]);

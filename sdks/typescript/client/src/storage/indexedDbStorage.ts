@@ -6,7 +6,7 @@
 
 import { Connection, ENTRIES, isNamed, resultOf } from "./connection.js";
 import { beginGeneration, checkGeneration, entryKeys, type Generation, lastGeneration } from "./fence.js";
-import { type Changes, OvertakenError, type Storage } from "./storage.js";
+import { type Changes, type Lead, OvertakenError, type Storage } from "./storage.js";
 
 /** @throws when the browser has no storage for this page, as in some private modes. */
 export async function openIndexedDbStorage(factory: IDBFactory, name: string): Promise<Storage> {
@@ -17,8 +17,8 @@ export async function openIndexedDbStorage(factory: IDBFactory, name: string): P
     kind: "indexeddb",
     lost: connection.lost,
     load: () => load(connection, entryKeys()),
-    lead: async () => {
-      const led = await lead(connection);
+    lead: async (how) => {
+      const led = await lead(connection).catch((error: unknown) => leadUncounted(connection, how, error));
       generation = led.generation;
       return led.stored;
     },
@@ -63,6 +63,18 @@ async function lead(connection: Connection): Promise<{ generation: Generation; s
   const stored = await entriesIn(entries, entryKeys());
   await completed;
   return { generation, stored };
+}
+
+/**
+ * The device may have no room for another generation. A tab whose leader is gone, and writes no more, goes on with that one's.
+ *
+ * @throws `error` where the lead was taken.
+ */
+async function leadUncounted(connection: Connection, how: Lead, error: unknown): ReturnType<typeof lead> {
+  if (how === "taken") {
+    throw error;
+  }
+  return { generation: await last(connection), stored: await load(connection, entryKeys()) };
 }
 
 async function last(connection: Connection): Promise<Generation> {

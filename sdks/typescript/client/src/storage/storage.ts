@@ -12,6 +12,9 @@ export class OvertakenError extends Error {
   }
 }
 
+/** `taken`: from a tab that stands still, and may go on to write when it wakes. */
+export type Lead = "given" | "taken";
+
 export interface Storage {
   readonly kind: "indexeddb" | "memory";
   /** Resolves, to a reason, when nothing can be read or written any more although nobody here closed it. */
@@ -24,7 +27,7 @@ export interface Storage {
    * Everything that is stored, for the tab that leads from now on. No write of a tab that led before is taken after that, and this tab's only until another one
    * leads: then they fail with `OvertakenError`.
    */
-  lead(): Promise<Uint8Array[]>;
+  lead(how: Lead): Promise<Uint8Array[]>;
   /** This tab leads no more: its writes are those of a tab that follows. */
   follow(): void;
   /** Whether no other tab has led since this one began to. */

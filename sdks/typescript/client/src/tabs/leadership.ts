@@ -10,6 +10,8 @@ export interface Leadership {
   readonly robbed: Promise<void>;
   /** Whether another tab leads. */
   readonly isWaiting: boolean;
+  /** Whether it was taken from a tab that stands still. */
+  readonly isTaken: boolean;
   /** Takes the lead from the tab that has it, instead of waiting for it. */
   take(): void;
   /** Gives the lock back, or stops waiting for it. */
@@ -21,6 +23,7 @@ export const ALONE: Leadership = {
   won: Promise.resolve(),
   robbed: new Promise(() => undefined),
   isWaiting: false,
+  isTaken: false,
   take: () => undefined,
   release: () => undefined,
 };
@@ -42,7 +45,7 @@ export async function seekLeadership(locks: Locks, name: string): Promise<Leader
       });
   });
   if (first === "won") {
-    return { won: Promise.resolve(), robbed: robbed.promise, isWaiting: false, take: () => undefined, release: held.resolve };
+    return { won: Promise.resolve(), robbed: robbed.promise, isWaiting: false, isTaken: false, take: () => undefined, release: held.resolve };
   }
   return waitFor(locks, name, held, robbed);
 }
@@ -69,6 +72,9 @@ function waitFor(locks: Locks, name: string, held: Deferred, robbed: Deferred): 
     won: won.promise,
     robbed: robbed.promise,
     isWaiting: true,
+    get isTaken() {
+      return by === "theft";
+    },
     take: () => {
       if (asked === "queue" && by === undefined) {
         asked = "both";
