@@ -48,6 +48,8 @@ export interface CoreHostEvents {
   readonly views: { changed(): void; tell(): void };
   /** The host did something by itself: deliver what is news. */
   worked(): void;
+  /** Another tab leads by now. */
+  overtaken(): void;
   /** The core is broken, which is a bug in it. Nothing works any more until the page is loaded again. */
   broke(error: unknown): void;
 }
@@ -79,6 +81,7 @@ export abstract class CoreHost {
       written: (id) => this.receive(() => core.persisted(id, ...this.now())),
       trouble: (message) => events.storageTrouble(message),
       full: () => this.storageFull(),
+      overtaken: () => events.overtaken(),
     });
   }
 

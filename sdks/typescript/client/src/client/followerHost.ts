@@ -57,6 +57,9 @@ export class FollowerHost extends CoreHost {
       case "toLeader":
       case "gone":
       case "full":
+      case "ask":
+      case "here":
+      case "takes":
       case "paused":
       case "token":
       case "offer":

@@ -15,7 +15,8 @@ interface Waiting {
 }
 
 export class Handle implements MutationHandle {
-  readonly id: MutationId;
+  /** Another one once it had to be called again: another tab took the lead before it was stored. */
+  id: MutationId;
   readonly #cancel: () => boolean;
   readonly #watched: Watched<MutationStatus>;
   #status: MutationStatus = { state: "pending", durable: false, sent: false, wouldReject: undefined };

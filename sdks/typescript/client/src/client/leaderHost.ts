@@ -30,7 +30,12 @@ export class LeaderHost extends CoreHost {
   readonly role = "leader";
   readonly #options: LeaderHostOptions;
   readonly #stopListening: () => void;
+  readonly #storage: Storage;
   #link: Link | undefined;
+  /** Counts what was asked for of the link. */
+  #connecting = 0;
+  /** Another tab leads: nothing is sent any more. */
+  #isOvertaken = false;
 
   /** Opens the core on what is stored. */
   static open(storage: Storage, stored: Uint8Array[], options: LeaderHostOptions, events: CoreHostEvents): LeaderHost {
@@ -47,6 +52,7 @@ export class LeaderHost extends CoreHost {
 
   private constructor(core: Core, storage: Storage, options: LeaderHostOptions, events: CoreHostEvents) {
     super(core, storage, options, events);
+    this.#storage = storage;
     this.#options = options;
     this.#stopListening = options.platform.onDevice({
       awake: () => this.receive(() => this.#wake()),
@@ -70,6 +76,9 @@ export class LeaderHost extends CoreHost {
         return this.storageFull();
       case "toTab":
       case "leads":
+      case "ask":
+      case "here":
+      case "takes":
       case "paused":
       case "token":
       case "offer":
@@ -86,11 +95,22 @@ export class LeaderHost extends CoreHost {
     }
   }
 
+  /** Another tab leads. Resolves when it is known what of this tab's own is stored; then the core has ended. The storage stays open. */
+  async stepDown(): Promise<void> {
+    this.#isOvertaken = true;
+    this.#cutOff();
+    await this.settle();
+    super.end();
+  }
+
   protected override end(): void {
     super.end();
+    this.#cutOff();
+  }
+
+  #cutOff(): void {
     this.#stopListening();
-    this.#link?.close();
-    this.#link = undefined;
+    this.#disconnect();
   }
 
   /** The core makes room, and hands out anew what was dropped. */
@@ -102,13 +122,14 @@ export class LeaderHost extends CoreHost {
   }
 
   protected override carryOutOwn(output: OwnOutput): void {
+    if (this.#isOvertaken) {
+      return;
+    }
     switch (output.kind) {
       case OutputKind.Connect:
         return this.#connect(output.gateway);
       case OutputKind.Disconnect:
-        this.#link?.close();
-        this.#link = undefined;
-        return;
+        return this.#disconnect();
       case OutputKind.Send:
         return this.#link?.send(output.bytes);
       case OutputKind.ToTab:
@@ -136,12 +157,38 @@ export class LeaderHost extends CoreHost {
     }
   }
 
+  /** A tab that stood still may find only now that another one leads. That one's session, which has the same name, is not to be ended. */
   #connect(gateway: number): void {
     const url = this.#options.urls[gateway];
     if (url === undefined) {
       throw new Error(`the core chose gateway ${gateway} of ${this.#options.urls.length}`);
     }
+    this.#disconnect();
+    const connecting = this.#connecting;
+    if (this.#storage.kind === "memory") {
+      return this.#makeLink(url);
+    }
+    const answered = (leads: boolean): void => {
+      if (connecting !== this.#connecting) {
+        return;
+      }
+      if (leads) {
+        this.#makeLink(url);
+      } else {
+        this.events.overtaken();
+      }
+    };
+    // A storage that cannot be read now says nothing of other tabs.
+    this.#storage.leads().then(answered, () => answered(true));
+  }
+
+  #disconnect(): void {
+    this.#connecting += 1;
     this.#link?.close();
+    this.#link = undefined;
+  }
+
+  #makeLink(url: string): void {
     const link: Link = this.platform.openLink(url, {
       opened: () => this.#receiveFrom(link, () => this.core.linked(...this.now())),
       lost: (reason) => this.#receiveFrom(link, () => this.#forget(reason)),

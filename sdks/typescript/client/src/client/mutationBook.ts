@@ -5,6 +5,8 @@
  * Invariant: a mutation that was called by ticket is named by that in every tab, any other one by its client and counter.
  */
 
+import { IoliteError } from "../errors.js";
+import { newId } from "../id.js";
 import type { Closure, RunResult } from "../transaction/runClosure.js";
 import type { Core } from "../wasm/iolite_wasm.js";
 import { decodeArguments } from "../arguments/stored.js";
@@ -53,10 +55,13 @@ export interface BookOptions {
   /** Whether a table says `.delivered()`, or is of a log. */
   readonly follows: boolean;
   settled(mutation: SettledMutation): void;
+  /** Milliseconds since 1970. */
+  wallMs(): number;
 }
 
 const NOTHING_FOLLOWED = "no table of the schema says .delivered(), so nobody is followed: say it of a table that the mutation writes";
 const TAB_FOLLOWS = "a tab that follows another one does not hear when a mutation is delivered: call it in the tab that leads";
+const TRANSACTION_CUT = "another tab took the lead while this ran, as this one stood still: look whether it took effect, and call it again if not";
 const LEAD_CHANGED = "another tab leads now, so it will not be heard when the mutation is delivered";
 
 export class MutationBook {
@@ -67,6 +72,9 @@ export class MutationBook {
   /** By this tab. What the tab that leads lists of it still, because it did not hear of it, is not shown, and dismissed again. */
   readonly #dismissed = new Set<MutationId>();
   #refusedCount = 0;
+  #isLost = false;
+  /** By counter, what this tab called while it led and stored, before another one took the lead from it. */
+  readonly #handedOver = new Map<number, KnownMutation>();
   /** By counter, the calls of this tab that took effect and are not delivered yet. */
   readonly #undelivered = new Map<number, Handle>();
 
@@ -78,6 +86,7 @@ export class MutationBook {
   attach(core: Listings): void {
     this.#core = core;
     this.#byCounter.clear();
+    this.#handedOver.forEach((known, counter) => this.#byCounter.set(counter, known));
     this.#unfollow(LEAD_CHANGED);
     for (const [counter, ticket, name, args] of core.pending() as ListedPending[]) {
       this.#note(counter, [ticket, name, args]);
@@ -184,6 +193,58 @@ export class MutationBook {
     }
   }
 
+  /**
+   * Another tab has taken the lead from this one. What this tab called and stored is in that one's queue, or has ended; what was not stored is called again, by ticket.
+   * Not for while a core is there.
+   */
+  handOver(): void {
+    for (const [counter, known] of this.#byCounter) {
+      const { transaction, handle, name, args } = known;
+      transaction?.failed(new IoliteError("not-leading", TRANSACTION_CUT));
+      if (handle === undefined || known.call !== undefined || name === undefined || args === undefined) {
+        continue;
+      }
+      if (handle.status.state === "pending" && !handle.status.durable) {
+        const call: OwnCall = { ticket: newId(), calledAt: this.#options.wallMs(), stage: "kept", counter: undefined, wish: "keep" };
+        handle.id = call.ticket;
+        this.#byTicket.set(call.ticket, { ...known, id: call.ticket, call });
+      } else {
+        this.#handedOver.set(counter, known);
+      }
+    }
+    this.#byCounter.clear();
+  }
+
+  /** The core knows what is pending and refused: what was handed over and is neither took effect while this tab stood still. */
+  settleHandedOver(): void {
+    if (this.#handedOver.size === 0) {
+      return;
+    }
+    const pending = new Set((this.#core.pending() as ListedPending[]).map(([counter]) => counter));
+    const refused = new Map((this.#core.refused() as ListedRefused[]).map(([counter, , , , , detail]) => [counter, detail]));
+    for (const [counter, known] of this.#handedOver) {
+      if (!pending.has(counter)) {
+        const [reason, byApp] = refused.get(counter) ?? [];
+        const end: SettledStatus = reason === undefined ? { state: "confirmed" } : { state: byApp === true ? "rejected" : "quarantined", reason };
+        this.#settle(known, end, counter, 0);
+      }
+    }
+    this.#unfollow(LEAD_CHANGED);
+  }
+
+  /** The storage is gone, and with it all that was not sent: what is pending is not durable. What was called is listed still. */
+  lose(): void {
+    this.#isLost = true;
+    for (const { handle, call } of [...this.#byCounter.values(), ...this.#byTicket.values()]) {
+      if (call?.stage === "stored") {
+        call.stage = "called";
+      }
+      if (handle?.status.state === "pending" && handle.status.durable) {
+        handle.become({ ...handle.status, durable: false }, undefined);
+      }
+    }
+  }
+
   /** The client closes, or cannot go on: nobody will hear of these any more. */
   giveUp(error: Error): void {
     for (const known of [...this.#byCounter.values(), ...this.#byTicket.values()]) {
@@ -205,7 +266,7 @@ export class MutationBook {
       name,
       args: args === undefined ? undefined : decodeArguments(args),
       calledAt,
-      status: readStatus(status) as PendingStatus,
+      status: this.#asKept(readStatus(status) as PendingStatus),
     }));
     const ids = new Set(listed.map(({ id }) => id));
     const unqueued = this.calls.filter(({ id }) => !ids.has(id));
@@ -242,6 +303,10 @@ export class MutationBook {
     return this.#refusedCount < before;
   }
 
+  #asKept(status: PendingStatus): PendingStatus {
+    return this.#isLost ? { ...status, durable: false } : status;
+  }
+
   #idOf(counter: number, ticket: string | undefined): MutationId {
     return ticket ?? `${this.#core.identity()}-${counter}`;
   }
@@ -271,6 +336,7 @@ export class MutationBook {
   #settle(known: KnownMutation, status: SettledStatus, counter: number | undefined, attempt: number): void {
     if (counter !== undefined) {
       this.#byCounter.delete(counter);
+      this.#handedOver.delete(counter);
     }
     if (known.call !== undefined) {
       this.#byTicket.delete(known.call.ticket);

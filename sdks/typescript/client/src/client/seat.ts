@@ -6,6 +6,8 @@
 
 import { IoliteError } from "../errors.js";
 import type { Mutator } from "../mutators.js";
+import { ALONE, type Leadership, seekLeadership } from "../tabs/leadership.js";
+import { LeaderWatch, PATIENCE } from "../tabs/leaderWatch.js";
 import { TabChannel, type TabMessage } from "../tabs/tabChannel.js";
 import { Tokens } from "../tabs/tokens.js";
 import type { Closure } from "../transaction/runClosure.js";
@@ -49,6 +51,9 @@ export class Seat implements CoreHostEvents {
   #storageMessage: string | undefined;
   #linkMessage: string | undefined;
   #host: LeaderHost | FollowerHost | undefined;
+  #leadership: Leadership;
+  /** While this tab follows. */
+  #watch: LeaderWatch | undefined;
   /** What has to end before the storage is closed and the lead given back. */
   #takingOver: Promise<void> | undefined;
   #abandoning: Promise<void> | undefined;
@@ -62,6 +67,7 @@ export class Seat implements CoreHostEvents {
     this.logs = new Logs(this);
     this.#tokens = new Tokens(options.token);
     const { platform, name, chosen } = place;
+    this.#leadership = place.leadership;
     this.#storageMessage = chosen.message;
     this.connection = new ConnectionWatch(this.notifier, chosen.storage.kind);
     this.connection.change({ paused: options.paused === true, message: chosen.message });
@@ -70,10 +76,16 @@ export class Seat implements CoreHostEvents {
     }
     const settled = (mutation: SettledMutation): void => this.settled.deliver(() => mutation);
     const follows = Object.values(options.schema.tables).some(({ policy }) => policy.delivered || policy.log !== undefined);
-    this.book = new MutationBook({ notifier: this.notifier, development: options.development, follows, settled });
+    this.book = new MutationBook({ notifier: this.notifier, development: options.development, follows, settled, wallMs: platform.wallMs });
     this.pending = new Watched(this.notifier, () => this.book.pending());
     this.refused = new Watched(this.notifier, () => this.book.refused());
-    void chosen.storage.lost.then((reason) => this.#fail(new IoliteError("storage", reason)));
+    void chosen.storage.lost.then((reason) => {
+      this.book.lose();
+      this.#fail(new IoliteError("storage", reason));
+    });
+    if (this.#channel !== undefined && !this.#leadership.isWaiting) {
+      this.#heedTheft();
+    }
   }
 
   /** Undefined while this tab takes the lead, and once it is over. */
@@ -101,7 +113,7 @@ export class Seat implements CoreHostEvents {
     }
   }
 
-  /** Another tab leads: works through that one, and leads when it is gone. */
+  /** Another tab leads: works through that one, and leads when it is gone, or stands still. */
   follow(): void {
     if (this.#channel === undefined) {
       throw new Error("a tab follows where there is a channel");
@@ -114,11 +126,85 @@ export class Seat implements CoreHostEvents {
     this.connection.change({ role: "follower", status: "connecting" });
     this.observations.attach(host);
     host.drain();
-    void this.place.leadership.won.then(() => {
+    const leadership = this.#leadership;
+    this.#watch = new LeaderWatch(platform.patience ?? PATIENCE, {
+      ask: () => this.#channel?.post({ kind: "ask" }),
+      standsStill: () => void this.#takeFromStill(leadership),
+    });
+    void leadership.won.then(() => {
       if (!this.isOver) {
         this.#takingOver = this.lead().catch((error: unknown) => this.#fail(error));
+        this.#heedTheft();
       }
     });
+  }
+
+  /** Not from a tab of an older release, which would go on to write. */
+  async #takeFromStill(leadership: Leadership): Promise<void> {
+    const isFenced = await this.place.chosen.storage.isFenced().catch(() => false);
+    if (isFenced && !this.isOver && this.#leadership === leadership) {
+      this.#channel?.post({ kind: "takes" });
+      leadership.take();
+    }
+  }
+
+  #heedTheft(): void {
+    const leadership = this.#leadership;
+    void leadership.robbed.then(() => this.#stepDown(leadership));
+  }
+
+  /** Another tab has taken the lead from this one, which did not run. */
+  overtaken(): void {
+    this.#stepDown(this.#leadership);
+  }
+
+  /** One after the other with what this tab does to lead. */
+  #stepDown(leadership: Leadership): void {
+    if (this.isOver || this.#leadership !== leadership) {
+      return;
+    }
+    this.#leadership = ALONE;
+    this.#takingOver = (this.#takingOver ?? Promise.resolve())
+      .then(() => this.#followAgain(leadership))
+      .catch((error: unknown) => this.#fail(error));
+  }
+
+  async #followAgain(leadership: Leadership): Promise<void> {
+    const led = this.#vacate();
+    if (led?.role === "leader") {
+      await led.stepDown();
+    }
+    leadership.release();
+    const { platform, name, chosen } = this.place;
+    chosen.storage.follow();
+    this.book.handOver();
+    if (this.isOver || platform.locks === undefined) {
+      return;
+    }
+    this.#leadership = await seekLeadership(platform.locks, name);
+    if (this.isOver) {
+      return this.#leadership.release();
+    }
+    if (this.#leadership.isWaiting) {
+      this.follow();
+      this.#callAgain();
+    } else {
+      this.#heedTheft();
+      await this.lead();
+    }
+    this.changed();
+  }
+
+  /** What was called in this tab while it led and was never stored. */
+  #callAgain(): void {
+    const host = this.#host;
+    if (host?.role === "follower") {
+      for (const { name = "", args = "null", call } of this.book.calls.filter(({ call: { stage } }) => stage === "kept")) {
+        host.callOnly((core, _, wallMs) => core.call(call.ticket, name, args, wallMs));
+        call.stage = "called";
+      }
+      host.drain();
+    }
   }
 
   /**
@@ -126,12 +212,13 @@ export class Seat implements CoreHostEvents {
    * a call that the core which ends would store could be stored, and made again.
    */
   async lead(): Promise<void> {
+    this.#watch?.stop();
     const followed = this.#vacate();
     if (followed?.role === "follower") {
       await followed.settle();
       followed.end();
     }
-    const stored = await this.place.chosen.storage.load();
+    const stored = await this.place.chosen.storage.lead(this.#leadership.isTaken ? "taken" : "given");
     if (!this.isOver) {
       this.#goOn(this.#openLeader(stored), followed === undefined ? "first" : "again");
     }
@@ -141,6 +228,7 @@ export class Seat implements CoreHostEvents {
     this.#host = host;
     this.book.attach(host.listings);
     takeOverCalls(this.book, host);
+    this.book.settleHandedOver();
     this.connection.change({ role: "leader", refusal: undefined, message: this.#storageMessage });
     this.connection.change({ status: time === "first" || this.connection.state.paused ? "offline" : "connecting" });
     this.observations.attach(host);
@@ -175,6 +263,7 @@ export class Seat implements CoreHostEvents {
   /** From now on there is no core: what is called and observed is kept for the next one, if there is one. */
   #vacate(): LeaderHost | FollowerHost | undefined {
     const host = this.#host;
+    this.#watch?.stop();
     if (host !== undefined) {
       this.book.detach();
       this.observations.detach();
@@ -211,6 +300,7 @@ export class Seat implements CoreHostEvents {
     // Waits also where there is nothing to wait for: a closure may have asked for this, and the core has to end its work first.
     await this.#takingOver;
     await this.#abandoning;
+    this.#watch?.stop();
     try {
       await this.#vacate()?.close();
     } finally {
@@ -231,7 +321,7 @@ export class Seat implements CoreHostEvents {
   /** Not before all is written: who leads next reads the storage. */
   #letGo(): void {
     this.place.chosen.storage.close();
-    this.place.leadership.release();
+    this.#leadership.release();
   }
 
   // What the core's host asks for.
@@ -324,6 +414,9 @@ export class Seat implements CoreHostEvents {
     if (this.#host?.role === "follower") {
       const refused = status === "refused" && !this.#host.isFollowing;
       this.connection.change({ role: refused ? "waiting" : "follower" });
+      if (this.#host.isFollowing) {
+        this.book.settleHandedOver();
+      }
       // Another leader may list other mutations without telling of each, and what the one before did not hear of.
       this.#listsChanged();
       tellDismissed(this.book, this.#host);
@@ -351,7 +444,17 @@ export class Seat implements CoreHostEvents {
       case "toTab":
         this.connection.change(message.shared);
         break;
+      case "ask":
+        if (this.#host?.role === "leader") {
+          this.#channel?.post({ kind: "here" });
+        }
+        break;
+      case "here":
+      case "takes":
+        this.#watch?.heard();
+        break;
       case "leads":
+        this.#watch?.heard();
         this.connection.change(message.shared);
         this.observations.carryOver();
         break;

@@ -1,5 +1,7 @@
 /** What a client needs of the place it runs in: a page, Node, or a test. */
 
+import type { Patience } from "../tabs/leaderWatch.js";
+
 /** One connection to a server. */
 export interface Link {
   send(frame: Uint8Array): void;
@@ -31,6 +33,8 @@ export interface Channel {
 }
 
 export interface Platform {
+  /** How long a tab that leads may stand still; only tests have another one. */
+  readonly patience?: Patience;
   /** Loads the core, once. */
   loadCore(): Promise<void>;
   openLink(url: string, events: LinkEvents): Link;

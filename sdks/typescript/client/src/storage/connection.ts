@@ -129,6 +129,6 @@ export function resultOf<T>(request: IDBRequest<T>): Promise<T> {
   });
 }
 
-function isNamed(error: unknown, name: string): boolean {
+export function isNamed(error: unknown, name: string): boolean {
   return error instanceof Error && error.name === name;
 }

@@ -4,33 +4,81 @@
  * Invariant: one write is one transaction, with strict durability, and is reported only when that is complete.
  */
 
-import { Connection, ENTRIES, resultOf } from "./connection.js";
-import type { Changes, Storage } from "./storage.js";
+import { Connection, ENTRIES, isNamed, resultOf } from "./connection.js";
+import { beginGeneration, checkGeneration, entryKeys, type Generation, lastGeneration } from "./fence.js";
+import { type Changes, type Lead, OvertakenError, type Storage } from "./storage.js";
 
 /** @throws when the browser has no storage for this page, as in some private modes. */
 export async function openIndexedDbStorage(factory: IDBFactory, name: string): Promise<Storage> {
   const connection = await Connection.open(factory, name);
+  /** While this tab leads. */
+  let generation: Generation | undefined;
   return {
     kind: "indexeddb",
     lost: connection.lost,
-    load: () => load(connection),
+    load: () => load(connection, entryKeys()),
+    lead: async (how) => {
+      const led = await lead(connection).catch((error: unknown) => leadUncounted(connection, how, error));
+      generation = led.generation;
+      return led.stored;
+    },
+    follow: () => (generation = undefined),
+    leads: async () => generation !== undefined && generation === (await last(connection)),
+    isFenced: async () => (await last(connection)) > 0,
     loadBeginningWith: (byte) =>
       load(connection, IDBKeyRange.bound(Uint8Array.of(byte), Uint8Array.of(byte + 1), false, true)),
-    write: (changes) => write(connection, changes),
+    write: (changes) => write(connection, changes, generation),
     close: () => connection.close(),
   };
 }
 
-async function write(connection: Connection, changes: Changes): Promise<void> {
+async function write(connection: Connection, changes: Changes, generation: Generation | undefined): Promise<void> {
   const transaction = await connection.begin("readwrite", { durability: "strict" });
   try {
-    change(transaction.objectStore(ENTRIES), changes);
+    const entries = transaction.objectStore(ENTRIES);
+    if (generation !== undefined) {
+      checkGeneration(entries, generation);
+    }
+    change(entries, changes);
+    // The page may stand still from here on: others do not wait for it.
+    transaction.commit();
   } catch (error) {
     // What was asked for before it would be stored by itself.
     transaction.abort();
     throw error;
   }
-  return completionOf(transaction);
+  try {
+    await completionOf(transaction);
+  } catch (error) {
+    throw generation !== undefined && isNamed(error, "ConstraintError") ? new OvertakenError() : error;
+  }
+}
+
+async function lead(connection: Connection): Promise<{ generation: Generation; stored: Uint8Array[] }> {
+  const transaction = await connection.begin("readwrite", { durability: "strict" });
+  const entries = transaction.objectStore(ENTRIES);
+  const completed = completionOf(transaction);
+  completed.catch(() => undefined);
+  const generation = await beginGeneration(entries);
+  const stored = await entriesIn(entries, entryKeys());
+  await completed;
+  return { generation, stored };
+}
+
+/**
+ * The device may have no room for another generation. A tab whose leader is gone, and writes no more, goes on with that one's.
+ *
+ * @throws `error` where the lead was taken.
+ */
+async function leadUncounted(connection: Connection, how: Lead, error: unknown): ReturnType<typeof lead> {
+  if (how === "taken") {
+    throw error;
+  }
+  return { generation: await last(connection), stored: await load(connection, entryKeys()) };
+}
+
+async function last(connection: Connection): Promise<Generation> {
+  return lastGeneration((await connection.begin("readonly")).objectStore(ENTRIES));
 }
 
 function change(entries: IDBObjectStore, changes: Changes): void {
@@ -44,8 +92,14 @@ function change(entries: IDBObjectStore, changes: Changes): void {
   }
 }
 
-async function load(connection: Connection, range?: IDBKeyRange): Promise<Uint8Array[]> {
-  const entries = (await connection.begin("readonly")).objectStore(ENTRIES);
+async function load(connection: Connection, range: IDBKeyRange): Promise<Uint8Array[]> {
+  const transaction = await connection.begin("readonly");
+  const found = entriesIn(transaction.objectStore(ENTRIES), range);
+  transaction.commit();
+  return found;
+}
+
+async function entriesIn(entries: IDBObjectStore, range: IDBKeyRange): Promise<Uint8Array[]> {
   const [keys, values] = await Promise.all([resultOf(entries.getAllKeys(range)), resultOf(entries.getAll(range))]);
   return keys.flatMap((key, index) => [new Uint8Array(key as ArrayBuffer), values[index] as Uint8Array]);
 }

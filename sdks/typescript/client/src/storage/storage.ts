@@ -3,6 +3,18 @@
 /** Keys and values in turn; a value that is undefined deletes its key. */
 export type Changes = readonly (Uint8Array | undefined)[];
 
+/** Another tab leads by now: what was to be written is not stored. */
+export class OvertakenError extends Error {
+  override readonly name = "OvertakenError";
+
+  constructor() {
+    super("another tab leads now");
+  }
+}
+
+/** `taken`: from a tab that stands still, and may go on to write when it wakes. */
+export type Lead = "given" | "taken";
+
 export interface Storage {
   readonly kind: "indexeddb" | "memory";
   /** Resolves, to a reason, when nothing can be read or written any more although nobody here closed it. */
@@ -11,6 +23,17 @@ export interface Storage {
   load(): Promise<Uint8Array[]>;
   /** What is stored under keys that begin with this byte, in the same form. */
   loadBeginningWith(byte: number): Promise<Uint8Array[]>;
+  /**
+   * Everything that is stored, for the tab that leads from now on. No write of a tab that led before is taken after that, and this tab's only until another one
+   * leads: then they fail with `OvertakenError`.
+   */
+  lead(how: Lead): Promise<Uint8Array[]>;
+  /** This tab leads no more: its writes are those of a tab that follows. */
+  follow(): void;
+  /** Whether no other tab has led since this one began to. */
+  leads(): Promise<boolean>;
+  /** Whether the tab that leads heeds that another one may overtake it. */
+  isFenced(): Promise<boolean>;
   /** Applies changes, all or none. Resolves when a crash of the device no longer undoes them. */
   write(changes: Changes): Promise<void>;
   close(): void;

@@ -47,6 +47,10 @@ test("a batch is reported only when it is written, and a failed one is tried aga
     kind: "memory",
     lost: new Promise(() => undefined),
     load: () => Promise.resolve([]),
+    lead: () => Promise.resolve([]),
+    follow: () => undefined,
+    leads: () => Promise.resolve(true),
+    isFenced: () => Promise.resolve(false),
     loadBeginningWith: () => Promise.resolve([bytes(111)]),
     write: async (changes: Changes) => {
       await Promise.resolve();
@@ -61,6 +65,7 @@ test("a batch is reported only when it is written, and a failed one is tried aga
   const queue = new WriteQueue(storage, {
     written: (id) => events.push(`reported ${id}`),
     trouble: (message) => events.push(message ?? "works again"),
+    overtaken: () => undefined,
     full: () => events.push("full"),
   });
   queue.push(1, [bytes(1), undefined]);
@@ -79,11 +84,15 @@ test("while it settles a failed batch is given up with those behind it, and the 
     kind: "memory",
     lost: new Promise(() => undefined),
     load: () => Promise.resolve([]),
+    lead: () => Promise.resolve([]),
+    follow: () => undefined,
+    leads: () => Promise.resolve(true),
+    isFenced: () => Promise.resolve(false),
     loadBeginningWith: () => Promise.resolve([]),
     write: () => Promise.reject(new Error("the disk is full")),
     close: () => events.push("closed"),
   };
-  const queue = new WriteQueue(storage, { written: (id) => events.push(`reported ${id}`), trouble: () => events.push("trouble"), full: () => events.push("full") });
+  const queue = new WriteQueue(storage, { written: (id) => events.push(`reported ${id}`), trouble: () => events.push("trouble"), full: () => events.push("full"), overtaken: () => events.push("overtaken") });
   queue.push(1, []);
   queue.push(2, []);
   await queue.settle();
@@ -105,6 +114,10 @@ test("what takes the place of batches that had no room is tried at once, and fro
     kind: "memory",
     lost: new Promise(() => undefined),
     load: () => Promise.resolve([]),
+    lead: () => Promise.resolve([]),
+    follow: () => undefined,
+    leads: () => Promise.resolve(true),
+    isFenced: () => Promise.resolve(false),
     loadBeginningWith: () => Promise.resolve([]),
     write: async (changes: Changes) => {
       await Promise.resolve();
@@ -119,6 +132,7 @@ test("what takes the place of batches that had no room is tried at once, and fro
   const queue: WriteQueue = new WriteQueue(storage, {
     written: (id) => events.push(`reported ${id}`),
     trouble: (message) => events.push(message === undefined ? "works again" : "trouble"),
+    overtaken: () => undefined,
     full: () => {
       full += 1;
       queueMicrotask(() => {

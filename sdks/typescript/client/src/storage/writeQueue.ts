@@ -4,7 +4,7 @@
  * Invariant: a batch is written only after all before it; one that fails is tried again, and what is behind it waits. Only all of them can be dropped.
  */
 
-import type { Changes, Storage } from "./storage.js";
+import { type Changes, OvertakenError, type Storage } from "./storage.js";
 
 export interface WriteEvents {
   written(id: number): void;
@@ -12,6 +12,8 @@ export interface WriteEvents {
   trouble(message: string | undefined): void;
   /** A write failed because there is no room. Unless it is dropped, it is tried again. */
   full(): void;
+  /** Another tab leads: nothing that was pushed and is not written will be. */
+  overtaken(): void;
 }
 
 const RETRY_MS = 2000;
@@ -106,6 +108,11 @@ export class WriteQueue {
   }
 
   async #onFailure(error: unknown): Promise<void> {
+    if (error instanceof OvertakenError) {
+      this.#waiting = [];
+      this.#events.overtaken();
+      return;
+    }
     const isFirst = this.#state === "working";
     this.#state = "failing";
     this.#events.trouble(`this device cannot store data: ${error instanceof Error ? error.message : String(error)}`);

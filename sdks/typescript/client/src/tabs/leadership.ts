@@ -1,47 +1,93 @@
-/** Which of several tabs holds the connection and the storage: the one with the Web Lock. */
+/**
+ * Which of several tabs holds the connection and the storage: the one with the Web Lock. A tab that stands still cannot give it back, so it can be
+ * taken from it; that tab finds out when it wakes.
+ */
 
 export interface Leadership {
-  /** Resolves once this tab leads: at once, or when the one before it has closed. Never after `release`. */
+  /** Resolves once this tab leads: at once, or when the one before it has closed, or was robbed. Never after `release`. */
   readonly won: Promise<void>;
+  /** Resolves when another tab has taken the lead from this one. */
+  readonly robbed: Promise<void>;
   /** Whether another tab leads. */
   readonly isWaiting: boolean;
+  /** Whether it was taken from a tab that stands still. */
+  readonly isTaken: boolean;
+  /** Takes the lead from the tab that has it, instead of waiting for it. */
+  take(): void;
   /** Gives the lock back, or stops waiting for it. */
   release(): void;
 }
 
 /** For a tab that shares nothing with others. */
-export const ALONE: Leadership = { won: Promise.resolve(), isWaiting: false, release: () => undefined };
+export const ALONE: Leadership = {
+  won: Promise.resolve(),
+  robbed: new Promise(() => undefined),
+  isWaiting: false,
+  isTaken: false,
+  take: () => undefined,
+  release: () => undefined,
+};
 
-export async function seekLeadership(locks: Pick<LockManager, "request">, name: string): Promise<Leadership> {
-  const held = deferred();
+type Locks = Pick<LockManager, "request">;
+
+export async function seekLeadership(locks: Locks, name: string): Promise<Leadership> {
+  const [held, robbed] = [deferred(), deferred()];
   const first = await new Promise<"won" | "taken">((resolve, reject) => {
     locks
       .request(name, { ifAvailable: true }, (lock) => {
         resolve(lock === null ? "taken" : "won");
         return lock === null ? undefined : held.promise;
       })
-      .catch(reject);
+      .catch((error: unknown) => {
+        // It comes to an end also when another tab takes it.
+        robbed.resolve();
+        reject(error instanceof Error ? error : new Error(String(error)));
+      });
   });
   if (first === "won") {
-    return { won: Promise.resolve(), isWaiting: false, release: held.resolve };
+    return { won: Promise.resolve(), robbed: robbed.promise, isWaiting: false, isTaken: false, take: () => undefined, release: held.resolve };
   }
-  return waitFor(locks, name, held);
+  return waitFor(locks, name, held, robbed);
 }
 
-function waitFor(locks: Pick<LockManager, "request">, name: string, held: Deferred): Leadership {
+function waitFor(locks: Locks, name: string, held: Deferred, robbed: Deferred): Leadership {
   const won = deferred();
-  const waiting = new AbortController();
-  const lead = (): Promise<void> => {
-    won.resolve();
-    return held.promise;
+  const queue = new AbortController();
+  let asked: "queue" | "both" | "nothing" = "queue";
+  let by: "queue" | "theft" | undefined;
+  const request = (how: "queue" | "theft", options: LockOptions): void => {
+    const lead = (): Promise<void> => {
+      if (asked === "nothing") {
+        return held.promise;
+      }
+      by = how;
+      won.resolve();
+      return held.promise;
+    };
+    // It rejects when the place in the queue is given up, which is what was asked for, and when the lock is taken from this tab.
+    locks.request(name, options, lead).catch(() => by === how && robbed.resolve());
   };
-  // It rejects when the wait is aborted, which is what was asked for.
-  locks.request(name, { signal: waiting.signal }, lead).catch(() => undefined);
-  const release = (): void => {
-    waiting.abort();
-    held.resolve();
+  request("queue", { signal: queue.signal });
+  return {
+    won: won.promise,
+    robbed: robbed.promise,
+    isWaiting: true,
+    get isTaken() {
+      return by === "theft";
+    },
+    take: () => {
+      if (asked === "queue" && by === undefined) {
+        asked = "both";
+        request("theft", { steal: true });
+        void won.promise.then(() => queue.abort());
+      }
+    },
+    release: () => {
+      asked = "nothing";
+      queue.abort();
+      held.resolve();
+    },
   };
-  return { won: won.promise, isWaiting: true, release };
 }
 
 interface Deferred {

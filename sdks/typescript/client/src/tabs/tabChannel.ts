@@ -25,6 +25,12 @@ export type TabMessage =
   | { readonly kind: "gone"; readonly from: TabId }
   /** The storage has no room for what the sender writes. */
   | { readonly kind: "full" }
+  /** A tab that follows asks whether the one that leads runs. */
+  | { readonly kind: "ask" }
+  /** The tab that leads runs. */
+  | { readonly kind: "here" }
+  /** The tab that leads does not answer, so the sender takes the lead. */
+  | { readonly kind: "takes" }
   /** The app asked for silence, or for a connection again. */
   | { readonly kind: "paused"; readonly paused: boolean }
   /** The app has another token. */
@@ -47,6 +53,9 @@ const PARTS: { readonly [K in TabMessage["kind"]]: Record<Exclude<keyof Extract<
   leads: { shared: isShared },
   gone: { from: isNumber },
   full: {},
+  ask: {},
+  here: {},
+  takes: {},
   paused: { paused: isBoolean },
   token: { token: isString },
   offer: { token: isString },

@@ -8,6 +8,7 @@ import { platform as node } from "../platform/node.js";
 import type { DeviceEvents, Link, Platform } from "../platform/platform.js";
 import { openWebSocketLink } from "../platform/webSocketLink.js";
 import type { Schema } from "../schema/schema.js";
+import type { Patience } from "../tabs/leaderWatch.js";
 import { FakeChannels } from "./fakeChannels.js";
 import { FakeLocks } from "./fakeLocks.js";
 
@@ -18,6 +19,8 @@ export class FakeDevice {
   locks: FakeLocks | undefined = new FakeLocks();
   channels: FakeChannels | undefined = new FakeChannels();
   loadCore = node.loadCore;
+  /** Of tabs that are opened from now on. */
+  patience: Patience = { askMs: 20, unanswered: 5 };
   readonly #links = new Set<{ readonly link: Link; readonly lost: () => void }>();
   readonly #listeners = new Set<DeviceEvents>();
   /** Why the browser does not even try to make a link. */
@@ -78,6 +81,11 @@ export class FakeDevice {
     this.frames?.splice(0).forEach((callback) => callback());
   }
 
+  /** The tab that was opened so many before hears nothing of the others until the function that comes back is called. */
+  standStill(tab: number): () => void {
+    return (this.channels as FakeChannels).standStill(tab);
+  }
+
   /** All pages are put aside, as when one goes back in their history. */
   putAside(): void {
     this.#listeners.forEach(({ left }) => left());
@@ -99,6 +107,7 @@ export class FakeDevice {
       ...node,
       frame: frames === undefined ? undefined : (callback) => void frames.push(callback),
       loadCore: this.loadCore,
+      patience: this.patience,
       indexedDB: this.indexedDB,
       locks: this.locks,
       openChannel: this.channels?.open,

@@ -4,6 +4,8 @@ type Callback = (lock: Lock | null) => unknown;
 
 export class FakeLocks {
   readonly #queues = new Map<string, (() => Promise<void>)[]>();
+  /** Takes the lock of a name from who holds it. */
+  readonly #break = new Map<string, () => void>();
 
   readonly request = (async (name: string, options: LockOptions | Callback, callback?: Callback): Promise<unknown> => {
     const [wanted, run] = typeof options === "function" ? [{}, options] : [options, callback];
@@ -12,19 +14,15 @@ export class FakeLocks {
     }
     const queue = this.#queues.get(name) ?? [];
     this.#queues.set(name, queue);
+    if (wanted.steal === true) {
+      this.#break.get(name)?.();
+      return this.#hold(name, run, queue);
+    }
     if (wanted.ifAvailable === true && queue.length > 0) {
       return run(null);
     }
     return new Promise((resolve, reject) => {
-      const turn = async (): Promise<void> => {
-        try {
-          resolve(await run({ name, mode: "exclusive" }));
-        } catch (error) {
-          reject(error);
-        }
-        queue.shift();
-        void queue[0]?.();
-      };
+      const turn = (): Promise<void> => this.#hold(name, run, queue, turn).then(resolve, reject);
       wanted.signal?.addEventListener("abort", () => {
         const place = queue.indexOf(turn);
         if (place > 0) {
@@ -37,4 +35,28 @@ export class FakeLocks {
       }
     });
   }) as LockManager["request"];
+
+  /** Holds the lock, which is at the front of the queue, until it is given back or taken. */
+  async #hold(name: string, run: Callback, queue: (() => Promise<void>)[], own: () => Promise<void> = () => Promise.resolve()): Promise<unknown> {
+    if (queue[0] !== own) {
+      queue.unshift(own);
+    }
+    let isHeld = true;
+    const broken = new Promise<never>((_, reject) => {
+      this.#break.set(name, () => {
+        isHeld = false;
+        queue.shift();
+        reject(new DOMException("it was stolen", "AbortError"));
+      });
+    });
+    try {
+      return await Promise.race([run({ name, mode: "exclusive" }), broken]);
+    } finally {
+      if (isHeld) {
+        this.#break.delete(name);
+        queue.shift();
+        void queue[0]?.();
+      }
+    }
+  }
 }

@@ -1,0 +1,137 @@
+import assert from "node:assert/strict";
+import { describe, mock, test } from "node:test";
+
+import { openIndexedDbStorage } from "../storage/indexedDbStorage.js";
+import { FakeDevice } from "../testing/fakeDevice.js";
+import { type App, NotesStage } from "../testing/notesStage.js";
+import { until } from "../testing/until.js";
+import { PATIENCE } from "../tabs/leaderWatch.js";
+
+const STORAGE = "iolite/notes/ann";
+const hitsOf = (app: App, page: string): Promise<number> => app.read((tx) => tx.hits.get(page) ?? 0);
+
+describe("a tab that leads and stands still", () => {
+  const stage = new NotesStage();
+
+  async function openTabs(count: number): Promise<{ device: FakeDevice; tabs: App[] }> {
+    const device = new FakeDevice();
+    const tabs: App[] = [];
+    for (let tab = 0; tab < count; tab += 1) {
+      tabs.push(await stage.open(device));
+      await until("the connection", () => tabs.at(-1)?.connection.status === "online");
+    }
+    return { device, tabs };
+  }
+
+  const leaderOf = (tabs: readonly App[]): App => {
+    const leaders = tabs.filter(({ connection }) => connection.role === "leader");
+    assert.equal(leaders.length, 1, "one tab leads");
+    return leaders[0] as App;
+  };
+
+  test("is robbed of the lead, follows when it wakes, and hears how its calls ended", async () => {
+    const { device, tabs } = await openTabs(2);
+    const [first, second] = tabs as [App, App];
+    const messages: (string | undefined)[] = [];
+    first.onConnectionChange(({ message }) => messages.push(message));
+    device.cut = true;
+    const stored = first.mutate.hit({ page: "still" });
+    await stored.until("durable");
+    device.cut = false;
+    const wake = device.standStill(0);
+    await until("the lead", () => second.connection.role === "leader");
+    await second.mutate.hit({ page: "still" }).until("confirmed");
+    await until("what the first one stored", () => second.pending.length === 0);
+    const attempts = device.attempts;
+    wake();
+    const lost = first.mutate.hit({ page: "still" });
+    await until("that it follows", () => first.connection.role === "follower" && first.connection.status === "online");
+    await Promise.all([stored.until("confirmed"), lost.until("confirmed")]);
+    assert.equal(await hitsOf(second, "still"), 3);
+    assert.equal(await hitsOf(first, "still"), 3);
+    assert.deepEqual([leaderOf(tabs), first.pending, second.pending], [second, [], []]);
+    assert.equal(device.attempts, attempts, "it does not end the other one's session");
+    assert.ok(messages.every((message) => message === undefined), `no error is shown: ${String(messages)}`);
+  });
+
+  test("is not robbed while it answers", async () => {
+    const { device, tabs } = await openTabs(2);
+    await new Promise((resolve) => setTimeout(resolve, device.patience.askMs * 20));
+    assert.deepEqual(tabs.map(({ connection }) => connection.role), ["leader", "follower"]);
+  });
+
+  test("is one of four, twenty times, and every call of every tab takes effect once", async () => {
+    const { device, tabs } = await openTabs(4);
+    let calls = 0;
+    for (let round = 0; round < 20; round += 1) {
+      const leader = leaderOf(tabs);
+      const others = tabs.filter((tab) => tab !== leader);
+      const wake = device.standStill(tabs.indexOf(leader));
+      await until("another leader", () => others.some(({ connection }) => connection.role === "leader"));
+      calls += others.length;
+      await Promise.all(others.map((tab) => tab.mutate.hit({ page: "four" }).until("confirmed")));
+      wake();
+      calls += 1;
+      await leader.mutate.hit({ page: "four" }).until("confirmed");
+      await until("one leader", () => tabs.filter(({ connection }) => connection.role === "leader").length === 1);
+    }
+    assert.equal(await hitsOf(await stage.open(), "four"), calls);
+  });
+});
+
+test("a write of a tab that was robbed of the lead changes nothing", async () => {
+  const factory = new FakeDevice().indexedDB as IDBFactory;
+  const [first, second] = [await openIndexedDbStorage(factory, STORAGE), await openIndexedDbStorage(factory, STORAGE)];
+  assert.equal(await first.isFenced(), false);
+  await first.lead("given");
+  await first.write([Uint8Array.of(1), Uint8Array.of(1)]);
+  const underWay = first.write([Uint8Array.of(2), Uint8Array.of(2)]);
+  const stored = await second.lead("taken");
+  await underWay;
+  assert.deepEqual(stored, [1, 1, 2, 2].map((byte) => Uint8Array.of(byte)), "what was under way is before the theft");
+  await assert.rejects(first.write([Uint8Array.of(3), Uint8Array.of(3)]), { name: "OvertakenError" });
+  assert.deepEqual([await first.leads(), await second.leads(), await second.isFenced()], [false, true, true]);
+  await second.write([Uint8Array.of(4), Uint8Array.of(4)]);
+  first.follow();
+  await first.write([Uint8Array.of(5), Uint8Array.of(5)]);
+  assert.deepEqual((await second.load()).length, 8, "the third write is not there");
+});
+
+test("a write does not wait for its page between its requests", async () => {
+  const storage = await openIndexedDbStorage(new FakeDevice().indexedDB as IDBFactory, STORAGE);
+  await storage.lead("given");
+  const { IDBTransaction } = await import("fake-indexeddb");
+  const committed = mock.method(IDBTransaction.prototype, "commit");
+  await storage.write([Uint8Array.of(1), Uint8Array.of(1)]);
+  assert.equal(committed.mock.callCount(), 1);
+  committed.mock.restore();
+});
+
+test("a tab that stands still is noticed early enough for the others to confirm within 15 s", () => {
+  assert.ok(PATIENCE.askMs * (PATIENCE.unanswered + 1) <= 10_000);
+  assert.ok(PATIENCE.askMs * PATIENCE.unanswered >= 5_000, "a long task is no reason");
+});
+
+describe("a tab whose storage was deleted", () => {
+  const stage = new NotesStage();
+
+  for (const role of ["leader", "follower"] as const) {
+    test(`does not call durable what is lost, and lists it, as a ${role}`, async () => {
+      const device = new FakeDevice();
+      device.cut = true;
+      const leader = await stage.open(device);
+      const app = role === "leader" ? leader : await stage.open(device);
+      const hit = app.mutate.hit({ page: "lost" });
+      await hit.until("durable");
+      const underWay = app.mutate.hit({ page: "under way" });
+      device.indexedDB?.deleteDatabase(STORAGE);
+      await until("the loss", () => app.connection.role === "waiting");
+      assert.deepEqual(hit.status, { state: "pending", durable: false, sent: false, wouldReject: undefined });
+      await assert.rejects(hit.until("durable"), { code: "storage" });
+      await assert.rejects(hit.until("confirmed"), { code: "storage" });
+      await assert.rejects(underWay.until("confirmed"), { code: "storage" });
+      const listed = app.pending.map(({ name, args, status }) => [name, args, status.durable]);
+      assert.deepEqual(listed, [["hit", { page: "lost" }, false], ["hit", { page: "under way" }, false]]);
+    });
+  }
+});
