@@ -93,7 +93,7 @@ mod tests {
 
     /// A text of this author, who wrote so much again and again and removed it each time.
     fn rewritten(author: u32, bytes: usize, times: u32) -> CellState {
-        let (author, length) = (Author(author), bytes as u32);
+        let (author, length) = (Author(author.into()), bytes as u32);
         let mut text = Text::default();
         for first in (0..times).map(|number| number * length) {
             let left = first.checked_sub(1).map(|last| Unit::new(author, last));

@@ -41,7 +41,7 @@ fn operation_of(column: u32) -> BoxedStrategy<(ColumnId, Operation)> {
 
 /// Most fit only some texts, so that what comes late changes whether a later one fits.
 fn edit() -> impl Strategy<Value = Edit> {
-    let unit = || (1..3, 0u32..4).prop_map(|(author, number)| Unit::new(Author(author), number));
+    let unit = || (1u64..3, 0u32..4).prop_map(|(author, number)| Unit::new(Author(author), number));
     let inserted = (unit(), proptest::option::of(unit()), "[ab]{1,2}");
     let inserted = inserted.prop_map(|(first, left, text)| Insertion { first, left, right: None, text: text.into() });
     let removed = proptest::collection::vec(unit().prop_map(UnitRange::one), 0..2);
