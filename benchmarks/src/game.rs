@@ -43,7 +43,7 @@ pub struct GameOptions {
     pub kill: Vec<Kill>,
 }
 
-/// What can be killed under a game.
+/// A process that can be killed under a game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Kill {
     /// One of the two gateways

@@ -21,7 +21,7 @@ pub struct Intervals {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IntervalCounts(Vec<LatencyCounts>);
 
-/// What one tenth of a run reports.
+/// The report of one tenth of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Interval {
     pub throughput_per_s: f64,

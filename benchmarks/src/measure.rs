@@ -19,7 +19,7 @@ use crate::server::Server;
 use crate::talk::{FromClient, RunResult, State, ToClient};
 use crate::verify::{Findings, verify};
 
-/// What all clients came to together.
+/// The results of all clients together.
 #[derive(Debug, Default)]
 pub struct Measured {
     pub results: Vec<RunResult>,

@@ -47,7 +47,7 @@ struct Hits {
     n: Counter,
 }
 
-/// What the calls do.
+/// The effect of the calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     /// Each inserts a row of its own.

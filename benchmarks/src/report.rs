@@ -61,7 +61,7 @@ impl Report {
     }
 }
 
-/// What scripts know, of every workload.
+/// The part of a report that scripts know, of every workload.
 #[cfg(test)]
 pub const KEYS: [&str; 16] = [
     "workload",

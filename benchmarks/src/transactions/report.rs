@@ -45,7 +45,7 @@ pub struct Report {
     pub durability_setting: &'static str,
     /// `counted`, `not counted: why`, `missing` (too few syncs were counted) or `not promised`.
     pub durability_verified: String,
-    /// Of each node, by the transaction that wrote.
+    /// The counts of each node, by the transaction that wrote.
     pub syncs_per_write: Option<Vec<NodeSyncs>>,
     /// The disk's own.
     pub fsync_ms: SyncTime,

@@ -20,7 +20,7 @@ pub struct Config {
     pub schema: Arc<Schema>,
     /// The identity that a new store gets: 128 random bits. A store that exists keeps its own. It is what a session says who it is by, and a secret.
     pub fresh_client: ClientId,
-    /// What a new store draws ids of rows and authors of texts from: 128 more random bits. A store that exists keeps its own.
+    /// The secret that a new store draws ids of rows and authors of texts from: 128 more random bits. A store that exists keeps its own.
     pub fresh_secret: DeviceSecret,
     pub token: String,
     /// Whose data this is. A store of another user is refused, so that nobody's mutations are sent as somebody else's.
@@ -162,7 +162,7 @@ pub struct PendingMutation {
     pub name: Option<Arc<str>>,
     pub arguments: Option<Arc<str>>,
     pub called_at: WallTime,
-    /// What the tab that called it named it with, if that tab did not lead.
+    /// The name that its tab called it by, if that tab did not lead.
     pub ticket: Option<Ticket>,
     pub status: Pending,
 }

@@ -43,9 +43,9 @@ pub(crate) struct Queue {
     windows: Windows,
     /// Strong ones whose commit the confirmed state does not contain yet.
     committed: BTreeSet<Counter>,
-    /// Those that a restart of the client would not find.
+    /// Mutations that a restart of the client would not find.
     undurable: BTreeSet<Counter>,
-    /// Of their calls.
+    /// The bytes of their calls.
     bytes: usize,
     /// Confirmed state as the settled entries leave it.
     overlay: Overlay,

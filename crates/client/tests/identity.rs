@@ -1,4 +1,4 @@
-//! Who a client is to its gateway: a store of an older version has given its id away, and takes another one.
+//! The name of a client to its gateway: a store of an older version has given its id away, and takes another one.
 
 #[path = "harness/mod.rs"]
 mod harness;

@@ -74,7 +74,7 @@ impl TryFrom<String> for Id {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct ClientId(pub Id);
 
-/// What a device draws ids of rows and authors of texts from: 128 random bits, drawn once, which never leave its user's tabs.
+/// The secret that a device draws ids of rows and authors of texts from: 128 random bits, drawn once, which never leave its user's tabs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct DeviceSecret(pub [u8; 16]);
 

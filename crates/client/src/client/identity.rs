@@ -1,4 +1,4 @@
-//! Who a client is to its gateway, and what it draws ids from.
+//! The name of a client to its gateway, and the secret that it draws ids from.
 //!
 //! Invariants: nothing that others read is made of the client's id, so nobody can speak for it; the secret is drawn once, and leaves the device's tabs never.
 //! A store of an older version has given its id away by the ids of its rows. It takes another one as soon as nothing is known under the old one that matters:

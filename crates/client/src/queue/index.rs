@@ -1,4 +1,4 @@
-//! Which pending mutations write and have read which rows, so that what becomes of one touches those that it concerns.
+//! The rows that pending mutations write and have read, so that what becomes of one touches those that it concerns.
 //!
 //! Invariant: it says of each entry what the entry's last run says.
 
@@ -13,11 +13,11 @@ use super::{Entry, RunState};
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Index {
     writers: BTreeMap<RowId, BTreeSet<Counter>>,
-    /// Who looked at a row by its name.
+    /// Mutations that looked at a row by its name.
     readers: BTreeMap<RowId, BTreeSet<Counter>>,
-    /// Who looked at ranges, or asked queries.
+    /// Mutations that looked at ranges, or asked queries.
     wide: BTreeSet<Counter>,
-    /// Whose last run missed something.
+    /// Mutations whose last run missed something.
     missing: BTreeSet<Counter>,
 }
 

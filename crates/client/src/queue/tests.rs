@@ -279,7 +279,7 @@ fn a_lane_is_in_the_order_of_calls_whenever_its_mutations_come_to_it() {
     assert_eq!(lanes.each().collect::<Vec<_>>(), [&[1, 3].map(Counter), &[2, 4].map(Counter)]);
 }
 
-/// What is confirmed as it was foreseen costs nothing to those behind it: they are not put on the confirmed state once more.
+/// A mutation that is confirmed as it was foreseen costs those behind it nothing: they are not put on the confirmed state once more.
 #[test]
 fn a_long_queue_that_nobody_disturbs_stays_where_it_is() {
     let add = || Write { cell: cell(7, "n"), operation: Operation::Add(1) };

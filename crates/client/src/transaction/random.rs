@@ -30,7 +30,7 @@ pub(crate) struct Seeded {
     low: u64,
 }
 
-/// What is drawn. Each has numbers of its own.
+/// A kind of draw. Each has numbers of its own.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Purpose {
     Draw,
@@ -164,7 +164,7 @@ mod tests {
         u128::from(high) << 64 | u128::from(low)
     }
 
-    /// What a stranger finds out who reads 10,000 ids of one device, in order: pairs that lead to one client.
+    /// Pairs of neighbours that lead to one client, for a stranger who reads the ids of one device in order.
     fn traced(ids: impl Iterator<Item = (u64, Id)>) -> usize {
         let clients: Vec<u128> = ids.map(|(counter, id)| client_of(id, counter, 1)).collect();
         clients.windows(2).filter(|pair| pair[0] == pair[1]).count()

@@ -2,7 +2,7 @@
 
 mod damage;
 mod failing_disk;
-#[allow(clippy::disallowed_methods, reason = "tests the disk of the operating system")]
+#[allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests the disk of the operating system")]
 mod native_disk;
 mod page;
 mod recovery;

@@ -23,7 +23,7 @@ pub struct Acknowledgement {
     said: Counter,
 }
 
-/// What a session has said that it knows, and what of it the store may forget.
+/// The outcomes that a session has said it knows, and those of them that the store may forget.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Acknowledged {
     pub said: Counter,

@@ -180,7 +180,7 @@ impl Stage {
     /// As clients do, it reads how much it has typed.
     fn edit(&mut self, client: u64, row: i64, place: usize, removes: bool) {
         let (session, view) = &self.views[&client];
-        let author = Author(client as u64);
+        let author = Author(client);
         let write = edit(row, &body(&self.world.store, row, view.to), author, place, removes);
         let read = Read::Cell { cell: write.cell.clone(), element: Element::Author(author) };
         let (reads, snapshot) = (vec![read], view.to);
@@ -284,7 +284,7 @@ fn body(store: &FakeStore, row: i64, at: Timestamp) -> Text {
 }
 
 fn authors() -> impl Iterator<Item = Author> {
-    (1..=CLIENTS).map(|client| Author(client as u64)).chain([ELSEWHERE])
+    (1..=CLIENTS).map(Author).chain([ELSEWHERE])
 }
 
 /// Types two units behind one of the text, or removes one.

@@ -33,7 +33,7 @@ pub struct Landmarks {
 pub struct Landmark {
     pub at: Timestamp,
     pub row: Row,
-    /// Its number among all that were made.
+    /// The number among all that were made.
     number: u64,
 }
 
@@ -76,7 +76,7 @@ impl Landmarks {
         self.all.iter().rev().find(|landmark| landmark.at < at)
     }
 
-    /// Those that a version at `at` belongs to, the oldest first.
+    /// The landmarks that a version at `at` belongs to, the oldest first.
     pub fn reaching(&self, at: Timestamp) -> impl Iterator<Item = &Landmark> {
         self.all.iter().filter(move |landmark| landmark.at >= at)
     }

@@ -1,4 +1,4 @@
-//! What an operation that comes late does to the states after it.
+//! The effect of an operation that comes late on the states after it.
 //!
 //! The test is that of states and stricter than the table of conflicts: appends to a list do not conflict, and still stand in the order of their timestamps.
 //! Invariant: the answer holds for every state before the operation. Where that is not certain the history is folded again.
@@ -27,7 +27,7 @@ enum Meeting {
     Depends,
 }
 
-/// What a write does to the states after `later`, the versions of its row that stand behind it.
+/// The effect of a write on the states after `later`, the versions of its row that stand behind it.
 pub fn effect_of<'a>(late: &Write, later: impl IntoIterator<Item = &'a Version>) -> Effect {
     if late.cell.column == ColumnId::ROW {
         return Effect::OfOrder;

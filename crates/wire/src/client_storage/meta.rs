@@ -26,7 +26,7 @@ pub struct StoredMeta {
     /// Whose queue this is.
     pub user: String,
     pub schema: SchemaHash,
-    /// What ids and authors are drawn from. None before version 4: they were made of `client`, which is therefore no secret.
+    /// The secret that ids and authors are drawn from. None before version 4: they were made of `client`, which is therefore no secret.
     pub secret: Option<DeviceSecret>,
     /// Whether others may have computed `client` from ids of its rows: it was drawn before version 4, and is to be drawn again.
     pub others_know_client: bool,

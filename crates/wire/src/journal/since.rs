@@ -49,7 +49,7 @@ pub(super) fn of_operation(operation: &Operation) -> u32 {
     }
 }
 
-/// Of the state of a row.
+/// The version that a row's state needs.
 pub(super) fn of_state(row: &Row) -> u32 {
     let of_cell = |state: &CellState| match state {
         CellState::Text(text) => {

@@ -54,7 +54,7 @@ export class Seat implements CoreHostEvents {
   #leadership: Leadership;
   /** While this tab follows. */
   #watch: LeaderWatch | undefined;
-  /** What has to end before the storage is closed and the lead given back. */
+  /** The work that has to end before the storage is closed and the lead given back. */
   #takingOver: Promise<void> | undefined;
   #abandoning: Promise<void> | undefined;
   #failure: IoliteError | undefined;
