@@ -141,6 +141,9 @@ impl Link {
         self.spared = self.pinged > self.heard;
         self.pinged = now;
         self.bytes.before_ping = self.bytes.all;
+        if self.spared {
+            self.unanswered = None;
+        }
         self.unanswered.get_or_insert(now);
         self.pings
     }
@@ -164,8 +167,11 @@ impl Link {
 
     pub(super) fn due(&self, now: Instant, patience: Patience) -> Due {
         let is_late = self.phase == Phase::Greeting && self.welcome_by.is_some_and(|by| by <= now);
-        if is_late || self.deaf_at(patience).is_some_and(|at| at <= now) {
+        if is_late {
             return Due::GiveUp;
+        }
+        if let Some(at) = self.deaf_at(patience).filter(|at| *at <= now) {
+            return self.unless_late(at, now);
         }
         if self.pinged > self.heard {
             return self.due_in_silence(now, patience);
@@ -176,11 +182,12 @@ impl Link {
     /// After sleep, or a long task of the page, timers come before the frames that have arrived meanwhile.
     fn due_in_silence(&self, now: Instant, patience: Patience) -> Due {
         let due = self.silent_at(patience);
-        match due <= now {
-            false => Due::Nothing,
-            true if !self.spared && due + Self::LATE_AFTER < now => Due::Ping,
-            true => Due::GiveUp,
-        }
+        if due <= now { self.unless_late(due, now) } else { Due::Nothing }
+    }
+
+    fn unless_late(&self, due: Instant, now: Instant) -> Due {
+        let is_late = due + Self::LATE_AFTER < now && self.pinged > self.heard;
+        if is_late && !self.spared { Due::Ping } else { Due::GiveUp }
     }
 
     fn ping_at(&self, patience: Patience) -> Instant {
