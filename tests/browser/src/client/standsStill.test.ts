@@ -1,12 +1,14 @@
 /** A tab that leads and stands still, in a real browser and with the real patience: the other one confirms, and nothing is lost or done twice. */
 
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import { cp, writeFile } from "node:fs/promises";
+import { before, describe, test } from "node:test";
 
 import type { BrowserContext, Page } from "playwright-core";
 
 import { launchChromium } from "../chromium.js";
 import { startIolite } from "../ioliteServer.js";
+import { repositoryPath } from "../repository.js";
 import { until } from "../until.js";
 
 const PAGE = `<!doctype html><meta charset="utf-8"><title>tab</title>
@@ -17,6 +19,14 @@ const PAGE = `<!doctype html><meta charset="utf-8"><title>tab</title>
   const mutators = defineMutators(schema, { hit: mutator((tx) => tx.hits.ref("a").increment()) });
   window.db = await createClient({ ...(await developmentServer()), name: "still", user: "ann", schema, mutators });
 </script>`;
+
+/** The page and the package, as they are served. */
+const APP = "tests/browser/dist/standsStill";
+
+async function makeApp(): Promise<void> {
+  await cp(repositoryPath("sdks/typescript/client/dist"), repositoryPath(`${APP}/dist`), { recursive: true });
+  await writeFile(repositoryPath(`${APP}/index.html`), PAGE);
+}
 
 /** As the page sees it. */
 interface Db {
@@ -55,16 +65,17 @@ const STOPS: Readonly<Record<string, Stop>> = {
 };
 
 describe("beside a tab that leads and stands still", () => {
+  before(makeApp);
+
   for (const [how, stop] of Object.entries(STOPS)) {
     test(`${how} another one confirms, and both agree when it wakes`, { timeout: 90_000 }, async () => {
-      const server = await startIolite({ app: "sdks/typescript/client" });
+      const server = await startIolite({ app: APP });
       const browser = await launchChromium();
       try {
         const context = await browser.newContext();
         const open = async (): Promise<Page> => {
           const page = await context.newPage();
-          await page.route(`${server.origin}/tab.html`, (route) => route.fulfill({ contentType: "text/html", body: PAGE }));
-          await page.goto(`${server.origin}/tab.html`);
+          await page.goto(server.origin);
           await online(page);
           return page;
         };
