@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, mock, test } from "node:test";
 
+import { LeaderHost } from "./leaderHost.js";
 import { openIndexedDbStorage } from "../storage/indexedDbStorage.js";
 import { FakeDevice } from "../testing/fakeDevice.js";
 import { type App, NotesStage } from "../testing/notesStage.js";
@@ -52,6 +53,23 @@ describe("a tab that leads and stands still", () => {
     assert.deepEqual([leaderOf(tabs), first.pending, second.pending], [second, [], []]);
     assert.equal(device.attempts, attempts, "it does not end the other one's session");
     assert.ok(messages.every((message) => message === undefined), `no error is shown: ${String(messages)}`);
+  });
+
+  test("asks whether it still leads before it makes a link, which would end the other one's session", async () => {
+    const { device } = await openTabs(1);
+    const stepDown = mock.method(LeaderHost.prototype, "stepDown", async function (this: LeaderHost) {
+      attempts.push(device.attempts);
+      stepDown.mock.restore();
+      await this.stepDown();
+    });
+    const attempts = [device.attempts];
+    const other = await openIndexedDbStorage(device.indexedDB as IDBFactory, STORAGE);
+    await other.lead("taken");
+    device.cut = true;
+    await until("that it finds out", () => attempts.length === 2);
+    assert.equal(attempts[1], attempts[0], "no link was made before");
+    other.close();
+    device.cut = false;
   });
 
   test("is not robbed while it answers", async () => {
