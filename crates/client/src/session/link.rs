@@ -27,7 +27,7 @@ pub(crate) struct Link {
     heard: Instant,
     pinged: Instant,
     pings: u32,
-    /// Of the pings since the last pong, the first.
+    /// The first of the pings since the last pong.
     unanswered: Option<Instant>,
     /// How many more pings may follow a short silence.
     probes: u32,
@@ -68,7 +68,7 @@ impl Link {
     pub(super) const LATE_AFTER: Duration = Duration::from_millis(100);
     /// A line that carries fewer bytes a second may be taken for a dead one while it carries something large.
     pub(super) const SLOW_LINE_BYTES: usize = 32 * 1024;
-    /// Of a message in parts, the time that the next part may take on such a line.
+    /// The time that the next part of a message may take on such a line.
     pub(super) const PART_WITHIN: Duration = Duration::from_secs(8);
 
     pub(super) fn new(now: Instant, token: String, welcome_by: Option<Instant>) -> Link {

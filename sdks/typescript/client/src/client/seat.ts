@@ -194,7 +194,7 @@ export class Seat implements CoreHostEvents {
     this.changed();
   }
 
-  /** What was called in this tab while it led and was never stored. */
+  /** Calls again, by ticket, the calls of this tab that it led and never stored. */
   #callAgain(): void {
     const host = this.#host;
     if (host?.role === "follower") {

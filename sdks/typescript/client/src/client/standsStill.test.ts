@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, mock, test } from "node:test";
 
 import { LeaderHost } from "./leaderHost.js";
+import { MARKS_MAX } from "../storage/fence.js";
 import { openIndexedDbStorage } from "../storage/indexedDbStorage.js";
 import { FakeDevice } from "../testing/fakeDevice.js";
 import { type App, NotesStage } from "../testing/notesStage.js";
@@ -113,6 +114,22 @@ test("a write of a tab that was robbed of the lead changes nothing", async () =>
   first.follow();
   await first.write([Uint8Array.of(5), Uint8Array.of(5)]);
   assert.deepEqual((await second.load()).length, 8, "the third write is not there");
+});
+
+test("marks of generations long over go", async () => {
+  const factory = new FakeDevice().indexedDB as IDBFactory;
+  const storage = await openIndexedDbStorage(factory, STORAGE);
+  const opening = factory.open(STORAGE);
+  await new Promise((resolve) => (opening.onsuccess = resolve));
+  const change = opening.result.transaction("entries", "readwrite");
+  const last = 3 + MARKS_MAX;
+  change.objectStore("entries").put(last, "generation");
+  [3, 4].forEach((over) => change.objectStore("entries").put(0, over));
+  await new Promise((resolve) => (change.oncomplete = resolve));
+  await storage.lead("given");
+  const keys = opening.result.transaction("entries").objectStore("entries").getAllKeys();
+  await new Promise((resolve) => (keys.onsuccess = resolve));
+  assert.deepEqual(keys.result, [4, last, "generation"]);
 });
 
 test("a write does not wait for its page between its requests", async () => {

@@ -4,7 +4,7 @@ import type { Channel } from "../platform/platform.js";
 
 interface End {
   readonly name: string;
-  /** What came while it stood still; undefined while it runs. */
+  /** The messages that came while it stood still; undefined while it runs. */
   asleep: unknown[] | undefined;
   received(message: unknown): void;
 }

@@ -19,7 +19,7 @@ export class FakeDevice {
   locks: FakeLocks | undefined = new FakeLocks();
   channels: FakeChannels | undefined = new FakeChannels();
   loadCore = node.loadCore;
-  /** Of tabs that are opened from now on. */
+  /** The patience of tabs that are opened from now on. */
   patience: Patience = { askMs: 20, unanswered: 5 };
   readonly #links = new Set<{ readonly link: Link; readonly lost: () => void }>();
   readonly #listeners = new Set<DeviceEvents>();
