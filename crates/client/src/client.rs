@@ -303,6 +303,7 @@ impl Machine for Client {
     type Output = Output;
 
     fn handle(&mut self, now: Now, input: Input) {
+        self.session.is_at(now.instant);
         // The timers of a hidden page come late, and frames may come before them.
         self.rest.on_due(now.instant);
         match input {
@@ -341,6 +342,7 @@ impl Machine for Client {
     }
 
     fn on_deadline(&mut self, now: Now) {
+        self.session.is_at(now.instant);
         self.on_session_due(now);
         self.on_acknowledgement_due(now.instant);
         self.renew_identity(now.instant);

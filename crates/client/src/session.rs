@@ -47,6 +47,8 @@ pub(crate) struct Session {
     limits: Limits,
     /// Whether missing data was likely to come when that was last looked at.
     could_fetch: bool,
+    /// When the host last said what time it is.
+    told: Instant,
 }
 
 #[derive(Debug)]
@@ -98,7 +100,8 @@ impl Session {
     pub(crate) const PING_AFTER: Duration = Duration::from_secs(10);
     /// From a ping until anything is heard.
     pub(crate) const ANSWER_WITHIN: Duration = Duration::from_secs(15);
-    /// The same two, where there are other gateways and something goes on: after so much silence, and so soon.
+    /// The same two, where an answer is awaited, or there are other gateways and something goes on: after so much silence, and so soon. Without
+    /// another gateway, twice as long.
     pub(crate) const PROBE_AFTER: Duration = Duration::from_millis(500);
     pub(crate) const PROBE_WITHIN: Duration = Duration::from_secs(1);
     /// A session that was open for so long worked. One that is lost before counts as a try in vain.
@@ -108,7 +111,7 @@ impl Session {
     pub(crate) fn new(now: Instant, gateways: NonZeroU16, seed: u64, limits: Limits) -> Session {
         let state = State::Waiting { retry: now, outlook: Outlook::Good };
         let backoff = Backoff::new(Self::RETRY_FIRST, Self::RETRY_LAST, seed);
-        Session { state, route: Route::new(gateways, seed), backoff, doubts: 0, limits, could_fetch: true }
+        Session { state, route: Route::new(gateways, seed), backoff, doubts: 0, limits, could_fetch: true, told: now }
     }
 
     /// The gateway that is tried, or was last.
@@ -208,6 +211,37 @@ impl Session {
         self.state = State::Paused;
     }
 
+    /// The time of an input. What is sent after it has no time of its own.
+    pub(crate) fn is_at(&mut self, now: Instant) {
+        self.told = now;
+    }
+
+    /// Something goes on that a dead link would stop.
+    pub(crate) fn is_in_use(&mut self) {
+        let told = self.told;
+        if let Some(link) = self.link_mut() {
+            link.is_in_use(told);
+        }
+    }
+
+    /// Whether it matters now if the client waits for an answer.
+    pub(crate) fn asks_at(&self, now: Instant) -> bool {
+        matches!(&self.state, State::Linked(link) if link.asks_at(now, self.patience()))
+    }
+
+    /// A link that is there may be dead, and has to prove that it lives: true if it is to be pinged for that. One that is being made may be made on a
+    /// network that is gone.
+    pub(crate) fn doubt_link(&mut self, now: Instant) -> bool {
+        match &mut self.state {
+            State::Linked(link) => link.doubt(now),
+            State::Linking { give_up } => {
+                *give_up = (*give_up).min(now + Self::CHOICE_WITHIN);
+                false
+            }
+            State::Waiting { .. } | State::Paused | State::Refused { .. } => false,
+        }
+    }
+
     /// Tries now, whatever the pause: the app has a new token, or the device has a network again.
     pub(crate) fn retry_now(&mut self, now: Instant) {
         if !matches!(self.state, State::Linked(_) | State::Linking { .. }) {
@@ -252,8 +286,10 @@ impl Session {
 
     fn patience(&self) -> Patience {
         let Limits { probe_after, probe_within, answer_within, .. } = self.limits;
-        let within = self.doubled(probe_within).min(answer_within);
-        Patience { limits: self.limits, probing: self.route.has_others().then_some((probe_after, within)) }
+        let has_others = self.route.has_others();
+        let first = if has_others { probe_within } else { probe_within * 2 };
+        let within = self.doubled(first).min(answer_within);
+        Patience { limits: self.limits, after: probe_after, within, has_others }
     }
 
     fn doubled(&self, time: Duration) -> Duration {

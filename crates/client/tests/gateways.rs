@@ -251,3 +251,107 @@ fn a_client_whose_words_are_lost_does_not_wait_for_the_gateway_to_find_out() {
         assert!(lost.is_some_and(|lost| lost <= Duration::from_secs(41)), "{gateways} gateways: {lost:?}");
     }
 }
+
+const SOON: Duration = Duration::from_millis(2600);
+
+/// A client of one gateway, with a mutator and nothing under way for a minute.
+fn at_rest() -> Harness {
+    let mut harness = Harness::among(1);
+    harness.mutator("hit", |tx| Ok(tx.write(hits(1), Operation::Add(1))?));
+    open(&mut harness);
+    until_dropped(&mut harness, Duration::from_secs(60), |harness| {
+        harness.answer_pings();
+    });
+    harness
+}
+
+#[test]
+fn a_dead_link_is_noticed_soon_while_a_mutation_waits() {
+    let mut harness = at_rest();
+    harness.mutate("hit");
+    harness.take_submits();
+    let lost = until_dropped(&mut harness, Duration::from_secs(100), |_| {}).expect("it is dead");
+    assert!(lost <= SOON, "{lost:?}");
+}
+
+#[test]
+fn a_dead_link_is_noticed_soon_while_a_read_waits() {
+    let mut harness = at_rest();
+    harness.react(View::Confirmed, |tx| Ok(tx.cell(&hits(1)).map(drop)?));
+    let lost = until_dropped(&mut harness, Duration::from_secs(100), |_| {}).expect("it is dead");
+    assert!(lost <= SOON, "{lost:?}");
+}
+
+#[test]
+fn a_dead_link_is_noticed_soon_after_the_app_asked_to_be_online() {
+    let mut harness = at_rest();
+    let now = harness.now.instant;
+    harness.client.go_online(now);
+    harness.settle();
+    assert_eq!(harness.take_sent().iter().filter(|sent| matches!(sent, FromClient::Ping(_))).count(), 1);
+    let lost = until_dropped(&mut harness, Duration::from_secs(100), |harness| {
+        // Somebody who presses the button again and again gets no other answer.
+        let now = harness.now.instant;
+        harness.client.go_online(now);
+    });
+    assert!(lost.is_some_and(|lost| lost <= SOON), "{lost:?}");
+}
+
+#[test]
+fn a_link_that_is_being_made_is_made_anew_soon_after_the_app_asked_to_be_online() {
+    let mut harness = Harness::among(1);
+    harness.pass(Duration::ZERO);
+    harness.take_tried();
+    let now = harness.now.instant;
+    harness.client.go_online(now);
+    let lost = until_dropped(&mut harness, Duration::from_secs(100), |_| {}).expect("its network is gone");
+    assert!(lost <= SOON, "{lost:?}");
+}
+
+#[test]
+fn a_store_that_takes_long_is_no_dead_link() {
+    let mut harness = at_rest();
+    harness.mutate("hit");
+    let mut pings = 0;
+    let lost = until_dropped(&mut harness, Duration::from_secs(60), |harness| pings += harness.answer_pings());
+    assert_eq!(lost, None);
+    assert!(pings > 100, "it is asked as long as the answer is awaited: {pings}");
+}
+
+#[test]
+fn a_client_of_one_gateway_pings_seldom_while_nothing_waits() {
+    let mut harness = at_rest();
+    let pings = pings_of_each_second(&mut harness);
+    assert!(pings.iter().sum::<usize>() <= 20, "{pings:?}");
+}
+
+#[test]
+fn a_timer_that_comes_late_asks_once_more_before_a_link_is_given_up() {
+    let mut harness = at_rest();
+    harness.mutate("hit");
+    harness.pass(Duration::from_millis(500));
+    harness.other.clear();
+    harness.pass(Duration::from_secs(3600));
+    assert!(!harness.other.contains(&Output::Disconnect), "what has arrived comes behind the timer");
+    assert_eq!(harness.answer_pings(), 2);
+    let lost = until_dropped(&mut harness, Duration::from_secs(100), |_| {}).expect("it is dead now");
+    assert!(lost <= SOON, "{lost:?}");
+    let mut harness = at_rest();
+    harness.mutate("hit");
+    harness.pass(Duration::from_millis(500));
+    harness.pass(Duration::from_secs(3));
+    harness.other.clear();
+    harness.pass(Duration::from_secs(3));
+    assert!(harness.other.contains(&Output::Disconnect), "timers that are always late give it up too");
+}
+
+#[test]
+fn a_large_message_on_a_slow_line_is_no_dead_link() {
+    let mut harness = at_rest();
+    harness.mutate("hit");
+    harness.pass(Duration::from_millis(500));
+    harness.answer_pings();
+    harness.tell(FromGateway::Advance(Advance { to: at(11), more: true, ..Advance::default() }));
+    let lost = until_dropped(&mut harness, Duration::from_secs(100), |_| {}).expect("it is dead");
+    assert!((Duration::from_secs(8)..Duration::from_secs(12)).contains(&lost), "the next part takes long: {lost:?}");
+}

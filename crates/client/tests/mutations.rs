@@ -280,9 +280,11 @@ fn only_what_is_stored_as_ended_is_acknowledged() {
     harness.take_sent();
     harness.input(Input::Persisted(earlier));
     harness.pass(Duration::from_secs(1));
+    harness.answer_pings();
     assert!(matches!(&harness.take_sent()[..], [FromClient::Submit(submit)] if submit.acknowledged.is_none()));
     harness.input(Input::Persisted(later));
     harness.pass(Duration::from_secs(1));
+    harness.answer_pings();
     let sent = harness.take_sent();
     assert!(matches!(&sent[..], [FromClient::Submit(submit)] if submit.acknowledged == Some(first)), "{sent:?}");
 }

@@ -262,7 +262,7 @@ fn a_dead_link_is_noticed() {
     harness.pass(std::time::Duration::from_secs(11));
     assert!(matches!(harness.take_sent()[..], [FromClient::Ping(_)]));
     harness.other.clear();
-    harness.pass(std::time::Duration::from_secs(20));
+    harness.pass(std::time::Duration::from_secs(15));
     assert!(harness.other.contains(&Output::Disconnect));
 }
 

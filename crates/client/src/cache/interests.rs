@@ -264,6 +264,11 @@ impl Interests {
         self.by_id.get(&id).and_then(|interest| self.by_interest.get(interest)?.first)
     }
 
+    /// Whether anything was asked for that is not there.
+    pub(crate) fn any_requested(&self) -> bool {
+        self.by_interest.values().any(|own| !own.is_local && own.progress == Progress::Requested)
+    }
+
     /// Whether this was asked for, or is to be, and is not there.
     pub(crate) fn is_on_its_way(&self, interest: &Interest) -> bool {
         let interest = self.local_with(interest).unwrap_or(interest);

@@ -60,6 +60,7 @@ impl Client {
             Some(so_far) => joined(so_far, part),
             None => part,
         };
+        self.session.link_mut().into_iter().for_each(|link| link.expect_part(more));
         if more {
             self.partial = Some(whole);
         } else if self.fits_schema(&whole) && whole.to >= self.cache.at() {

@@ -13,7 +13,7 @@ use super::Client;
 use crate::cache::{fitting_one, portions, with_spare};
 use crate::interface::{Broken, Output};
 use crate::queue::{Ahead, Entry};
-use crate::session::{Due, Phase, State};
+use crate::session::{Due, Link, Phase, State};
 use crate::view::Changed;
 
 impl Client {
@@ -26,8 +26,13 @@ impl Client {
         self.note_connection();
     }
 
-    /// The device has a network again, or the app wants to be online: tries at once instead of after the pause.
+    /// The device has a network again, or the app wants to be online: tries at once instead of after the pause. A link that is there has to prove that
+    /// it lives, or another one is made.
     pub fn go_online(&mut self, now: Instant) {
+        self.session.is_at(now);
+        if self.session.doubt_link(now) {
+            self.ping(now);
+        }
         self.session.retry_now(now);
         self.note_connection();
     }
@@ -130,6 +135,9 @@ impl Client {
     }
 
     pub(super) fn on_session_due(&mut self, now: Now) {
+        if self.session.asks_at(now.instant) && !self.awaits_answer() {
+            self.session.link_mut().into_iter().for_each(Link::is_answered);
+        }
         match self.session.due(now.instant) {
             Due::Nothing => {}
             Due::Connect => self.outputs.push_back(Output::Connect(self.session.gateway())),
@@ -140,6 +148,12 @@ impl Client {
             }
             Due::Ping => self.ping(now.instant),
         }
+    }
+
+    /// Whether the gateway owes this client anything but a pong. Looked at when a link falls silent, so it may cost by the queue's length.
+    fn awaits_answer(&self) -> bool {
+        let submitted = || self.queue.entries().any(|entry| self.queue.is_on_its_way(entry.counter()));
+        !self.session.is_open() || self.partial.is_some() || self.cache.interests.any_requested() || submitted()
     }
 
     fn ping(&mut self, now: Instant) {
@@ -258,13 +272,14 @@ impl Client {
     }
 
     fn encode(&mut self, message: &FromClient) -> Option<Result<Vec<u8>, iolite_wire::EncodeError>> {
-        self.session.link_mut().map(|link| link.encoder.encode(message))
+        let link = self.session.link_mut()?;
+        let encoded = link.encoder.encode(message);
+        link.sent(encoded.as_ref().map_or(0, Vec::len));
+        Some(encoded)
     }
 
     pub(super) fn note_use(&mut self) {
-        if let Some(link) = self.session.link_mut() {
-            link.is_in_use();
-        }
+        self.session.is_in_use();
     }
 
     pub(super) fn drop_link(&mut self) {

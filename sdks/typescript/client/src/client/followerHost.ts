@@ -73,6 +73,12 @@ export class FollowerHost extends CoreHost {
     this.#stopListening();
   }
 
+  /** The lead that this tab was about to take was taken from it. */
+  async stepDown(): Promise<void> {
+    await this.settle();
+    this.end();
+  }
+
   override close(): Promise<void> {
     return this.abandon();
   }

@@ -155,14 +155,17 @@ export class Seat implements CoreHostEvents {
 
   /** Another tab has taken the lead from this one, which did not run. */
   overtaken(): void {
-    this.#stepDown(this.#leadership);
+    if (this.#host?.role === "leader") {
+      this.#stepDown(this.#leadership);
+    }
   }
 
   /** One after the other with what this tab does to lead. */
   #stepDown(leadership: Leadership): void {
-    if (this.isOver || this.#leadership !== leadership) {
+    if (this.isOver || this.#leadership !== leadership || leadership === ALONE) {
       return;
     }
+    // Until this tab follows it hears from several sides that it was robbed, and steps down once.
     this.#leadership = ALONE;
     this.#takingOver = (this.#takingOver ?? Promise.resolve())
       .then(() => this.#followAgain(leadership))
@@ -171,9 +174,7 @@ export class Seat implements CoreHostEvents {
 
   async #followAgain(leadership: Leadership): Promise<void> {
     const led = this.#vacate();
-    if (led?.role === "leader") {
-      await led.stepDown();
-    }
+    await led?.stepDown();
     leadership.release();
     const { platform, name, chosen } = this.place;
     chosen.storage.follow();
@@ -195,7 +196,7 @@ export class Seat implements CoreHostEvents {
     this.changed();
   }
 
-  /** What was called in this tab while it led and was never stored. */
+  /** Calls again, by ticket, the calls of this tab that it led and never stored. */
   #callAgain(): void {
     const host = this.#host;
     if (host?.role === "follower") {

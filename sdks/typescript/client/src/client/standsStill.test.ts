@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, mock, test } from "node:test";
 
+import { LeaderHost } from "./leaderHost.js";
+import { MARKS_MAX } from "../storage/fence.js";
 import { openIndexedDbStorage } from "../storage/indexedDbStorage.js";
 import { FakeDevice } from "../testing/fakeDevice.js";
 import { type App, NotesStage } from "../testing/notesStage.js";
@@ -54,6 +56,23 @@ describe("a tab that leads and stands still", () => {
     assert.ok(messages.every((message) => message === undefined), `no error is shown: ${String(messages)}`);
   });
 
+  test("asks whether it still leads before it makes a link, which would end the other one's session", async () => {
+    const { device } = await openTabs(1);
+    const stepDown = mock.method(LeaderHost.prototype, "stepDown", async function (this: LeaderHost) {
+      attempts.push(device.attempts);
+      stepDown.mock.restore();
+      await this.stepDown();
+    });
+    const attempts = [device.attempts];
+    const other = await openIndexedDbStorage(device.indexedDB as IDBFactory, STORAGE);
+    await other.lead("taken");
+    device.cut = true;
+    await until("that it finds out", () => attempts.length === 2);
+    assert.equal(attempts[1], attempts[0], "no link was made before");
+    other.close();
+    device.cut = false;
+  });
+
   test("is not robbed while it answers", async () => {
     const { device, tabs } = await openTabs(2);
     await new Promise((resolve) => setTimeout(resolve, device.patience.askMs * 20));
@@ -95,6 +114,22 @@ test("a write of a tab that was robbed of the lead changes nothing", async () =>
   first.follow();
   await first.write([Uint8Array.of(5), Uint8Array.of(5)]);
   assert.deepEqual((await second.load()).length, 8, "the third write is not there");
+});
+
+test("marks of generations long over go", async () => {
+  const factory = new FakeDevice().indexedDB as IDBFactory;
+  const storage = await openIndexedDbStorage(factory, STORAGE);
+  const opening = factory.open(STORAGE);
+  await new Promise((resolve) => (opening.onsuccess = resolve));
+  const change = opening.result.transaction("entries", "readwrite");
+  const last = 3 + MARKS_MAX;
+  change.objectStore("entries").put(last, "generation");
+  [3, 4].forEach((over) => change.objectStore("entries").put(0, over));
+  await new Promise((resolve) => (change.oncomplete = resolve));
+  await storage.lead("given");
+  const keys = opening.result.transaction("entries").objectStore("entries").getAllKeys();
+  await new Promise((resolve) => (keys.onsuccess = resolve));
+  assert.deepEqual(keys.result, [4, last, "generation"]);
 });
 
 test("a write does not wait for its page between its requests", async () => {

@@ -11,7 +11,7 @@ import { resultOf } from "./connection.js";
 const LAST = "generation";
 
 /** Marks of generations so far back go. A page that stood still for so long is not there any more. */
-const MARKS_MAX = 10_000;
+export const MARKS_MAX = 10_000;
 
 /** The keys of the client's own entries, which are bytes. IndexedDB has them behind numbers and strings, and no key of the core begins with a zero. */
 export const entryKeys = (): IDBKeyRange => IDBKeyRange.lowerBound(Uint8Array.of(0));
