@@ -113,6 +113,7 @@ const CORE: Rows<Core> = {
   joinLog: [text("the log"), value("the instance")],
   leaderChanged: now,
   leaveLog: [log],
+  letReact: [flag("whether all run")],
   linkLost: now,
   linked: now,
   liveEdit: [...cell, index("the position"), index("the number of removed characters"), text("the text"), ticket],
@@ -126,6 +127,7 @@ const CORE: Rows<Core> = {
   pending: [],
   persisted: [number("the batch"), ...now],
   poll: [],
+  reactionsWait: [],
   rebaseLogEvery: [log, number("the pause")],
   refused: [],
   refusedCount: [],
@@ -155,6 +157,7 @@ const OF_CLOSURES = new Set<string>([...Object.keys(READS), ...Object.keys(WRITE
 const OPEN: Checks = [
   text("the schema"),
   text("the id"),
+  text("the secret"),
   text("token"),
   text("user"),
   index("the number of addresses"),
