@@ -54,6 +54,7 @@ pub struct RunResult {
     pub violations: u64,
     pub nanos: u64,
     pub commit_latency: LatencyCounts,
+    #[serde(default)]
     pub intervals: IntervalCounts,
     pub bytes_up: u64,
     pub bytes_down: u64,

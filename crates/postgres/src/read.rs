@@ -48,7 +48,7 @@ SELECT counter, attempt, at, aborted FROM completions WHERE client = $1 AND coun
 
 const LAST_OUTCOME: &str = "
 SELECT GREATEST(
-  (SELECT max(counter) FROM completions WHERE client = $1 AND at <= $2), (SELECT acknowledged FROM clients WHERE client = $1), 0)";
+  (SELECT max(counter) FROM completions WHERE client = $1 AND at <= $2), (SELECT acknowledged FROM clients WHERE client = $1))";
 
 /// Above every key: no key begins with it.
 const AFTER_ALL: &[u8] = &[0xff];
@@ -154,7 +154,8 @@ impl Reader {
         }
         let (client, at) = (client.0.to_bytes(), timestamp_to_column(at));
         let row = self.client.query_one(&self.last_outcome, &[&&client[..], &at]).await?;
-        Ok(Reply::LastOutcome(Ok(counter_from_column(row.get(0)))))
+        let last: Option<i64> = row.get(0);
+        Ok(Reply::LastOutcome(Ok(last.map(counter_from_column).unwrap_or_default())))
     }
 
     /// Begins at one moment; says if what was at `at` is forgotten then.

@@ -12,8 +12,7 @@ fn the_page_has_the_values_of_hosts_and_sdks() {
     let session = include_str!("../../../../crates/host/src/session.rs");
     let storage = include_str!("../../../../sdks/rust/src/storage.rs");
     let values = include_str!("../../../../sdks/bindings/wasm/src/value.rs");
-    let refs = include_str!("../../../../sdks/typescript/client/src/transaction/refs.ts");
-    let queries = include_str!("../../../../sdks/typescript/client/src/transaction/tableQuery.ts");
+    let checks = include_str!("../../../../sdks/typescript/client/src/arguments/checks.ts");
     let limits = [
         ("node::INBOX_BYTES_MAX", "67108864", "pub(crate) const INBOX_BYTES_MAX: usize = 64 << 20;", server),
         ("node::checkpoint_bytes_min", "67108864", "checkpoint_bytes_min: 64 << 20,", server),
@@ -35,8 +34,7 @@ fn the_page_has_the_values_of_hosts_and_sdks() {
         ("host::CLOSE_WITHIN", "1s", "const CLOSE_WITHIN: Duration = Duration::from_secs(1);", session),
         ("rust::CHECKPOINT_BYTES_MIN", "4194304", "const CHECKPOINT_BYTES_MIN: usize = 4 << 20;", storage),
         ("wasm::SAFE_MAX", "9007199254740991", "const SAFE_MAX: i64 = (1 << 53) - 1;", values),
-        ("typescript::INDEX_MAX", "4294967295", "const INDEX_MAX = 2 ** 32 - 1;", refs),
-        ("typescript::LIMIT_MAX", "4294967295", "const LIMIT_MAX = 2 ** 32 - 1;", queries),
+        ("typescript::INDEX_MAX", "4294967295", "const INDEX_MAX = 2 ** 32 - 1;", checks),
     ];
     for (name, value, declared, source) in limits {
         assert!(source.contains(declared), "{name} is declared otherwise now: correct the page too");
