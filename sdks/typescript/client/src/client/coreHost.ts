@@ -145,7 +145,7 @@ export abstract class CoreHost {
 
   /** Runs the reactions that wait for their turn, and tells the app what is news of them. While the core works it does that by itself, later. */
   react(): void {
-    if (this.#state === "idle") {
+    if (this.#state === "idle" && !this.#peeks) {
       this.#takeTurn();
     }
   }
@@ -226,9 +226,12 @@ export abstract class CoreHost {
     const turn = this.#turn;
     // What happens meanwhile is a part of this one.
     this.#turn = "comes";
-    this.callOnly((core) => core.letReact(true));
-    this.drain();
-    this.#turn = turn;
+    try {
+      this.callOnly((core) => core.letReact(true));
+      this.drain();
+    } finally {
+      this.#turn = turn;
+    }
     if (this.core.reactionsWait()) {
       this.#askForTurn();
     }

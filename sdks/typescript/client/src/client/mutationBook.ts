@@ -235,7 +235,7 @@ export class MutationBook {
   /** The storage is gone, and with it all that was not sent: what is pending is not durable. What was called is listed still. */
   lose(): void {
     this.#isLost = true;
-    for (const { handle, call } of [...this.#byCounter.values(), ...this.#byTicket.values()]) {
+    for (const { handle, call } of this.#all()) {
       if (call?.stage === "stored") {
         call.stage = "called";
       }
@@ -247,12 +247,16 @@ export class MutationBook {
 
   /** The client closes, or cannot go on: nobody will hear of these any more. */
   giveUp(error: Error): void {
-    for (const known of [...this.#byCounter.values(), ...this.#byTicket.values()]) {
+    for (const known of this.#all()) {
       known.handle?.giveUp(error);
       known.transaction?.failed(error);
       known.transaction = undefined;
     }
     this.#unfollow(error.message);
+  }
+
+  #all(): KnownMutation[] {
+    return [...this.#byCounter.values(), ...this.#byTicket.values(), ...this.#handedOver.values()];
   }
 
   #unfollow(reason: string): void {

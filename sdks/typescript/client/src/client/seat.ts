@@ -57,6 +57,7 @@ export class Seat implements CoreHostEvents {
   /** The work that has to end before the storage is closed and the lead given back. */
   #takingOver: Promise<void> | undefined;
   #abandoning: Promise<void> | undefined;
+  #isOpening = false;
   #failure: IoliteError | undefined;
   #closing: Promise<void> | undefined;
 
@@ -196,13 +197,18 @@ export class Seat implements CoreHostEvents {
     this.changed();
   }
 
-  /** Calls again, by ticket, the calls of this tab that it led and never stored. */
+  /** Calls again, by ticket, all calls of this tab that have not ended: the leader knows the tickets of those that it has. */
   #callAgain(): void {
     const host = this.#host;
     if (host?.role === "follower") {
-      for (const { name = "", args = "null", call } of this.book.calls.filter(({ call: { stage } }) => stage === "kept")) {
-        host.callOnly((core, _, wallMs) => core.call(call.ticket, name, args, wallMs));
-        call.stage = "called";
+      for (const { name = "", args = "null", call } of this.book.calls) {
+        try {
+          host.callOnly((core, _, wallMs) => core.call(call.ticket, name, args, wallMs));
+          [call.stage, call.counter] = ["called", undefined];
+        } catch (error) {
+          const reason = error instanceof Error ? error.message : String(error);
+          this.book.callBecame(call.ticket, { state: "ended", status: { state: "cancelled", reason } });
+        }
       }
       host.drain();
     }
@@ -219,7 +225,10 @@ export class Seat implements CoreHostEvents {
       await followed.settle();
       followed.end();
     }
-    const stored = await this.place.chosen.storage.lead(this.#leadership.isTaken ? "taken" : "given");
+    // It holds the lead and runs: who asks meanwhile is not to take it.
+    this.#isOpening = true;
+    const opened = this.place.chosen.storage.lead(this.#leadership.isTaken ? "taken" : "given");
+    const stored = await opened.finally(() => (this.#isOpening = false));
     if (!this.isOver) {
       this.#goOn(this.#openLeader(stored), followed === undefined ? "first" : "again");
     }
@@ -446,7 +455,7 @@ export class Seat implements CoreHostEvents {
         this.connection.change(message.shared);
         break;
       case "ask":
-        if (this.#host?.role === "leader") {
+        if (this.#host?.role === "leader" || this.#isOpening) {
           this.#channel?.post({ kind: "here" });
         }
         break;

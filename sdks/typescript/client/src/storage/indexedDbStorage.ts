@@ -78,7 +78,11 @@ async function leadUncounted(connection: Connection, how: Lead, error: unknown):
 }
 
 async function last(connection: Connection): Promise<Generation> {
-  return lastGeneration((await connection.begin("readonly")).objectStore(ENTRIES));
+  const transaction = await connection.begin("readonly");
+  const found = lastGeneration(transaction.objectStore(ENTRIES));
+  // A page that stops here holds up nobody.
+  transaction.commit();
+  return found;
 }
 
 function change(entries: IDBObjectStore, changes: Changes): void {
