@@ -77,15 +77,10 @@ impl Foreseen {
         if self.queries.get(id).is_some_and(|own| !own.is_subset(&queries)) {
             return false;
         }
-        let (is_whole, is_held) = (self.whole.contains(id), cache.interests.holds_row(id));
-        if is_held && !is_whole {
+        if cache.interests.holds_row(id) && !self.whole.contains(id) {
             return false;
         }
         let held = cache.row(id.0, &id.1);
-        // Nobody here knows the row, before and after: nobody can have read it, and once it is held the queue is put on it anew.
-        if held.is_none() && queries.is_empty() && !is_held && !is_whole {
-            return true;
-        }
         // An empty row is held as none.
         self.rows.get(id).is_some_and(|row| held.map_or(row.is_empty(), |held| held == row))
     }
@@ -248,7 +243,8 @@ impl Queue {
         gone.iter().for_each(|entry| self.overlay.sink(entry.writes()));
         let made: BTreeSet<RowId> = gone.iter().flat_map(made_or_deleted).collect();
         let is_other = |id: &&RowId| {
-            !foreseen.is_as_foreseen(id, cache) || (made.contains(*id) && self.rested_on_the_making_of(id, cache))
+            let is_as_foreseen = foreseen.is_as_foreseen(id, cache) || self.is_unknown(id, foreseen, cache);
+            !is_as_foreseen || (made.contains(*id) && self.rested_on_the_making_of(id, cache))
         };
         let other: Vec<RowId> = foreseen.rows.keys().filter(is_other).cloned().collect();
         self.touched.extend(other.iter().cloned());
@@ -265,6 +261,17 @@ impl Queue {
         Some(entry)
     }
 
+    /// Whether nothing is known of a row, before and after: no entry has read it, and once it is held the queue is put on it anew.
+    fn is_unknown(&self, id: &RowId, foreseen: &Foreseen, cache: &Cache) -> bool {
+        cache.row(id.0, &id.1).is_none() && !foreseen.whole.contains(id) && !self.is_read(id)
+    }
+
+    fn is_read(&self, id: &RowId) -> bool {
+        let row = Changed::Rows([id.clone()].into());
+        let mut readers = self.index.may_have_read(id).filter_map(|counter| self.entries.get(&counter));
+        readers.any(|entry| entry.looked_at().any(|read| row.concerns(read)))
+    }
+
     /// Whether an entry knew a row only because one that is gone made it.
     fn rested_on_the_making_of(&self, id: &RowId, cache: &Cache) -> bool {
         let row = Changed::Rows([id.clone()].into());
@@ -276,13 +283,9 @@ impl Queue {
 
     /// Whether any entry writes or has read one of these rows.
     fn any_stands_on(&self, rows: &[RowId]) -> bool {
-        rows.iter().any(|id| {
-            let row = Changed::Rows([id.clone()].into());
-            let mut readers = self.index.may_have_read(id).filter_map(|counter| self.entries.get(&counter));
-            self.index.is_written(id)
-                || self.overlay.row(id.0, &id.1).is_some()
-                || readers.any(|entry| entry.looked_at().any(|read| row.concerns(read)))
-        })
+        let stands_on =
+            |id: &RowId| self.index.is_written(id) || self.overlay.row(id.0, &id.1).is_some() || self.is_read(id);
+        rows.iter().any(stands_on)
     }
 
     /// The next mutation of a lane to leave.
@@ -384,6 +387,8 @@ impl Queue {
             assert_eq!(*counter, entry.counter());
             let demand = Demand::Mutation(*counter);
             let reader = Reader::new(cache, Some(&self.overlay), None);
+            let is_due = matches!(entry.state, RunState::Due);
+            assert!(*counter > self.settled || !is_due, "a mutation that has to run is not settled");
             let stands = *counter > self.settled || entry.reads().all(|read| reader.tells_of(demand, read));
             assert!(stands, "what a settled mutation read is held or made here, or nobody would tell that it changed");
         }

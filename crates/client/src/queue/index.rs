@@ -28,12 +28,9 @@ impl Index {
             self.writers.entry(id).or_default().insert(counter);
         }
         for read in entry.looked_at() {
-            match read {
-                Read::Cell { cell, element: _ } => {
-                    let id = (cell.table, cell.row.clone());
-                    self.readers.entry(id).or_default().insert(counter);
-                }
-                Read::Range { .. } | Read::Query(_) => drop(self.wide.insert(counter)),
+            match row_of(read) {
+                Some(id) => drop(self.readers.entry(id).or_default().insert(counter)),
+                None => drop(self.wide.insert(counter)),
             }
         }
         if matches!(entry.state, RunState::Missing(_)) {
@@ -46,10 +43,8 @@ impl Index {
         for id in entry.rows() {
             take(&mut self.writers, &id, counter);
         }
-        for read in entry.looked_at() {
-            if let Read::Cell { cell, element: _ } = read {
-                take(&mut self.readers, &(cell.table, cell.row.clone()), counter);
-            }
+        for id in entry.looked_at().filter_map(row_of) {
+            take(&mut self.readers, &id, counter);
         }
         self.wide.remove(&counter);
         self.missing.remove(&counter);
@@ -81,6 +76,18 @@ impl Index {
     /// The entries that may have looked at a row.
     pub(super) fn may_have_read(&self, id: &RowId) -> impl Iterator<Item = Counter> {
         self.readers.get(id).into_iter().flatten().chain(&self.wide).copied()
+    }
+}
+
+/// The row that a read is about, if it is about one.
+fn row_of(read: &Read) -> Option<RowId> {
+    match read {
+        Read::Cell { cell, element: _ } => Some((cell.table, cell.row.clone())),
+        Read::Range { table, range } => {
+            let key = RowKey::bound(&range.lower);
+            (KeyRange::one(&key) == *range).then_some((*table, key))
+        }
+        Read::Query(_) => None,
     }
 }
 

@@ -8,7 +8,7 @@
 
 use std::collections::VecDeque;
 
-use iolite_values::{Attempt, Counter, Decision, Domain, LogPages, Read, Schema, Timestamp, Write};
+use iolite_values::{Attempt, Counter, Decision, Domain, Element, LogPages, Operation, Read, Schema, Timestamp, Write};
 use iolite_wire::limits;
 use iolite_wire::message::{Outcome, Rejection, Submit, Verdict};
 
@@ -134,7 +134,10 @@ impl Queue {
     /// Whether a strong mutation has read what a pending one before it writes.
     fn has_read_pending(&self, entry: &Entry) -> bool {
         let is_pending = |read: &Read| self.index.is_written_before(entry.counter(), read);
-        entry.domain == Domain::Strong && entry.reads().any(is_pending)
+        let removes = entry.writes().iter().filter(|write| only_removes(&write.operation));
+        let removed_from = removes.map(|write| Read::Cell { cell: write.cell.clone(), element: Element::Whole });
+        entry.domain == Domain::Strong
+            && (entry.reads().any(is_pending) || removed_from.into_iter().any(|read| is_pending(&read)))
     }
 
     fn is_first_of_lane(&self, entry: &Entry) -> bool {
@@ -186,6 +189,7 @@ impl Queue {
 
     /// Takes an outcome; `None` when it is of no pending mutation (a repetition).
     pub(crate) fn decide(&mut self, outcome: &Outcome) -> Option<Decided> {
+        let is_first = self.is_first_undecided(outcome.counter);
         let entry = self.entries.get_mut(&outcome.counter)?;
         match entry.domain {
             // One that conflicts runs again on a later state, and is told its end by the state that contains it.
@@ -207,11 +211,12 @@ impl Queue {
                 entry.wait_for = *at_least;
                 let rows: Vec<RowId> = entry.rows().collect();
                 self.index.remove(entry);
-                let doubts = entry.doubts_lives();
+                // What follows one that conflicted was not tried.
+                let doubts = is_first && entry.doubts_lives();
                 self.index.add(entry);
                 if doubts {
                     self.touched.extend(rows.iter().cloned());
-                    self.unsettle(rows);
+                    self.look_again(rows);
                 }
                 Some(Decided::Again)
             }
@@ -267,6 +272,11 @@ impl Queue {
             }
         }
     }
+}
+
+/// Whether an operation removes from a text and puts nothing in. It has read nothing, and rests on what it removes.
+fn only_removes(operation: &Operation) -> bool {
+    matches!(operation, Operation::Edit(edit) if edit.inserted.is_none())
 }
 
 /// Whether it has read what its level does not guard. That is promised to be of no moment before its client's last commit, so it waits for that.

@@ -212,13 +212,13 @@ impl Link {
     /// How long a slow line may be busy with what was sent before the ping, and with what the gateway is sending.
     fn on_its_way(&self) -> Duration {
         let bytes = self.bytes.before_ping - self.bytes.arrived;
-        let up = Duration::from_millis((bytes * 1000 / Self::SLOW_LINE_BYTES) as u64);
+        let up = Duration::from_millis(bytes as u64 * 1000 / Self::SLOW_LINE_BYTES as u64);
         if self.expects_part { up + Self::PART_WITHIN } else { up }
     }
 
     /// When pings have had no pong for so long that what the client says is lost, whatever it hears. A gateway does not answer while it is behind
-    /// with its client, so this is longer.
+    /// with its client, so this is longer. A slow line that is busy with what was sent before the ping is given the time for that.
     fn deaf_at(&self, patience: Patience) -> Option<Instant> {
-        self.unanswered.map(|since| since + patience.limits.answer_within * 2)
+        self.unanswered.map(|since| since + patience.limits.answer_within * 2 + self.on_its_way())
     }
 }

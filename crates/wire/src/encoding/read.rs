@@ -56,8 +56,8 @@ impl Reader {
             Some(Part::Entry(key)) => Element::Entry(self.map_key(key)?),
             Some(Part::Index(index)) => Element::Index(index),
             Some(Part::Author(author)) => Element::Author(Author(author.into())),
-            Some(Part::WideAuthor(author)) if author <= u32::MAX.into() => {
-                return Err(DecodeError::malformed("an author in the field of wider ones"));
+            Some(Part::WideAuthor(author)) if author <= u32::MAX.into() || author > Author::LAST.0 => {
+                return Err(DecodeError::malformed("an author in the field of wider ones, or past the last"));
             }
             Some(Part::WideAuthor(author)) => Element::Author(Author(author)),
             Some(Part::UpTo(value)) => Element::UpTo(value::read(value)?),

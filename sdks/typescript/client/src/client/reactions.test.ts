@@ -68,6 +68,18 @@ describe("reactions", () => {
     observation.stop();
   });
 
+  test("go on after a closure that only looks has asked to settle", async () => {
+    const device = new FakeDevice();
+    device.frames = [];
+    const app = await open(device);
+    const { counts } = await counting(app, "peek");
+    device.drawFrame();
+    app.peek(() => void app.settled().catch(() => undefined));
+    app.mutate.hit({ page: "peek" });
+    device.drawFrame();
+    assert.deepEqual(counts.heard, [1]);
+  });
+
   test("begin with a result that has what was called in the same turn, and run no other one for that", async () => {
     const app = await open();
     const first = await counting(app, "begin");
