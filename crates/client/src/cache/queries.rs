@@ -76,7 +76,8 @@ impl Cache {
     }
 
     /// Finds the answers among rows that were stored together with the queries. A row of which single cells are held may be stored in part, and nothing
-    /// tells whether it is: a query that it seems to be an answer of, and that no range brings, is not held.
+    /// tells whether it is: a query that it seems to be an answer of, and that no range brings, is not held. A query of all rows of its keys is no matter of
+    /// doubt: the life of a row is stored with any cell of it, so a row that is there is an answer, and was brought whole.
     pub(super) fn restore_answers(&mut self) -> BTreeSet<RowId> {
         let queries = self.interests.live().filter_map(|(id, interest)| match interest {
             Interest::Query(query) => Some((id, query.clone())),
@@ -86,6 +87,14 @@ impl Cache {
         if queries.is_empty() {
             return BTreeSet::new();
         }
+        let of_all_rows: Vec<Arc<Query>> =
+            queries.iter().map(|(_, query)| query.clone()).filter(|query| query.has_all_rows()).collect();
+        let is_brought_whole = |id: &RowId| {
+            let is_of = |query: &Arc<Query>| query.table == id.0 && query.row_keys().contains(&id.1);
+            self.rows
+                .get(id)
+                .is_some_and(|row| of_all_rows.iter().any(|query| is_of(query) && query.selects(&id.1, row)))
+        };
         let partial: BTreeSet<RowId> = self
             .interests
             .live()
@@ -93,7 +102,7 @@ impl Cache {
                 Interest::Cell(cell) => Some((cell.table, cell.row.clone())),
                 Interest::Range { .. } | Interest::Query(_) => None,
             })
-            .filter(|id| !self.interests.holds_row(id))
+            .filter(|id| !self.interests.holds_row(id) && !is_brought_whole(id))
             .collect();
         let is_doubtful = |query: &Query| {
             let rows = partial.iter().filter(|id| id.0 == query.table);

@@ -191,6 +191,20 @@ fn rows_on_the_device_are_enough_for_a_mutation_without_a_connection() {
     assert_eq!(ranges_read(&mut harness), [through]);
 }
 
+/// The cell was asked for before the range that has its row. A page that is loaded again without a network shows both.
+#[test]
+fn a_cell_that_was_asked_for_first_leaves_the_range_on_the_device() {
+    let (mut harness, mut gateway) = (connected(), Gateway::with(&rows(3)));
+    let look = |tx: &mut Transaction<'_>| tx.exists(tasks(), &key(1)).map(drop).map_err(stopped);
+    harness.react(View::Optimistic, look);
+    answer_all(&mut harness, &mut gateway);
+    first_rows(&mut harness, KeyRange::all(), 4, false);
+    answer_all(&mut harness, &mut gateway);
+    let mut harness = harness.reopened();
+    let seen = first_rows(&mut harness, KeyRange::all(), 4, false);
+    assert_eq!(last(&seen), [0, 1, 2]);
+}
+
 #[test]
 fn of_a_live_table_a_row_that_a_pending_operation_makes_is_shown_at_once() {
     let (mut harness, mut gateway) = (connected(), Gateway { now: 10, ..Gateway::default() });
