@@ -14,7 +14,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use iolite_values::{ClientId, RowKey, StoreIncarnation, TableId, Timestamp};
+use iolite_values::{Cell, ClientId, StoreIncarnation, Timestamp};
 
 use super::{Commits, Invariant, Violation};
 use crate::app::chairs;
@@ -28,7 +28,7 @@ const WITHIN: Moment = 2_000_000_000;
 struct Own {
     at: Timestamp,
     author: ClientId,
-    rows: BTreeSet<(TableId, RowKey)>,
+    cells: BTreeSet<Cell>,
 }
 
 /// # Errors
@@ -51,8 +51,8 @@ pub fn check(history: &History, store: StoreIncarnation, commits: &Commits) -> R
 fn own_commits(commits: &Commits) -> Vec<Own> {
     let of = |(at, completed): (&Timestamp, &super::commits::Completed)| {
         let writes = completed.writes.iter().flatten().filter(|write| write.cell.table == chairs::table());
-        let rows: BTreeSet<_> = writes.map(|write| (write.cell.table, write.cell.row.clone())).collect();
-        (!rows.is_empty()).then_some(Own { at: *at, author: completed.transaction.client, rows })
+        let cells: BTreeSet<Cell> = writes.map(|write| write.cell.clone()).collect();
+        (!cells.is_empty()).then_some(Own { at: *at, author: completed.transaction.client, cells })
     };
     commits.by_time.iter().filter_map(of).collect()
 }
@@ -68,7 +68,7 @@ fn check_told(
     let Some(fed) = log.fed.get(&(store, said.front, commit.at)).copied() else { return Ok(()) };
     let is_member = |told: &&Told| {
         let began = log.sessions.get(&told.session).is_some_and(|session| session.spell.from < fed);
-        let is_of_it = told.from < commit.at && commit.at <= told.to && !told.rows.is_disjoint(&commit.rows);
+        let is_of_it = told.from < commit.at && commit.at <= told.to && !told.cells.is_disjoint(&commit.cells);
         (told.store, told.front) == (store, said.front) && told.client != commit.author && is_of_it && began
     };
     for told in log.told.iter().filter(is_member) {

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use iolite_gateway::SessionId;
-use iolite_values::{ClientId, Counter, RowKey, StoreIncarnation, TableId, Timestamp};
+use iolite_values::{Cell, ClientId, Counter, StoreIncarnation, Timestamp};
 
 use super::{ClientIndex, Moment};
 
@@ -51,7 +51,7 @@ pub struct Told {
     /// Above the first and up to the second.
     pub from: Timestamp,
     pub to: Timestamp,
-    pub rows: BTreeSet<(TableId, RowKey)>,
+    pub cells: BTreeSet<Cell>,
 }
 
 /// A gateway told a client that its commits up to here are delivered.

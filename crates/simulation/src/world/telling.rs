@@ -6,7 +6,7 @@ use std::mem;
 use iolite_gateway::SessionId;
 use iolite_machine::Now;
 use iolite_store::Event;
-use iolite_values::{RowKey, TableId, Timestamp};
+use iolite_values::{Cell, RowKey, TableId, Timestamp};
 use iolite_wire::message::{Advance, FromGateway};
 
 use super::front_node::FrontNode;
@@ -20,8 +20,8 @@ use crate::occasions::Occasion;
 pub struct Telling {
     /// Up to where the session was told before it.
     from: Timestamp,
-    /// Rows whose changes it brings.
-    changed: BTreeSet<(TableId, RowKey)>,
+    /// Cells whose changes it brings. A session may follow some of a row only.
+    changed: BTreeSet<Cell>,
     /// Rows that it brings whole: the session may not have had them before.
     whole: BTreeSet<(TableId, RowKey)>,
     has_snapshots: bool,
@@ -30,18 +30,19 @@ pub struct Telling {
 impl Telling {
     fn add(&mut self, part: &Advance) {
         let is_chair = |table: TableId| table == chairs::table();
-        let changed = part.changes.iter().map(|write| (write.cell.table, write.cell.row.clone()));
-        self.changed.extend(changed.filter(|(table, _)| is_chair(*table)));
+        let changed = part.changes.iter().map(|write| write.cell.clone());
+        self.changed.extend(changed.filter(|cell| is_chair(cell.table)));
         self.whole.extend(part.entered.iter().map(|row| (row.table, row.key.clone())));
         self.has_snapshots |= !part.snapshots.is_empty();
     }
 
-    /// The rows of which the session was told every change, from its last advance on.
-    fn rows(self) -> BTreeSet<(TableId, RowKey)> {
+    /// The cells of which the session was told every change, from its last advance on.
+    fn cells(self) -> BTreeSet<Cell> {
         if self.has_snapshots || self.from == Timestamp::ZERO {
             return BTreeSet::new();
         }
-        self.changed.difference(&self.whole).cloned().collect()
+        let Telling { changed, whole, .. } = self;
+        changed.into_iter().filter(|cell| !whole.contains(&(cell.table, cell.row.clone()))).collect()
     }
 }
 
@@ -82,9 +83,9 @@ impl FrontNode {
         let next = Telling { from: advance.to, ..Telling::default() };
         let telling = mem::replace(&mut codec.telling, next);
         let (from, to) = (telling.from, advance.to);
-        let rows = telling.rows();
-        if !rows.is_empty() {
-            history.delivery.told.push(Told { store, front, session, client, from, to, rows });
+        let cells = telling.cells();
+        if !cells.is_empty() {
+            history.delivery.told.push(Told { store, front, session, client, from, to, cells });
         }
         if let Some(through) = advance.delivered {
             history.delivery.note_said(moment, (store, front), client, through);

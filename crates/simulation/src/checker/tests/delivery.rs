@@ -2,11 +2,10 @@
 
 use iolite_client::View;
 use iolite_gateway::SessionId;
-use iolite_values::RowKey;
 
 use super::super::{Commits, delivery, prefix};
 use super::*;
-use crate::app::chairs::{self, OfRoom};
+use crate::app::chairs::OfRoom;
 use crate::history::{AtFront, Life, Told};
 
 const MEMBER: ClientIndex = ClientIndex(1);
@@ -38,9 +37,8 @@ fn told() -> History {
     log.note_applied(0, life(MEMBER), at(5));
     log.session_opened(0, 0, SESSION, member());
     log.note_fed(SECOND, front(), at(10));
-    let row: RowKey = sat().cell.row;
-    let (from, to, rows) = (at(5), at(12), [(chairs::table(), row)].into());
-    log.told.push(Told { store: store(1), front: 0, session: SESSION, client: member(), from, to, rows });
+    let (from, to, cells) = (at(5), at(12), [sat().cell].into());
+    log.told.push(Told { store: store(1), front: 0, session: SESSION, client: member(), from, to, cells });
     history
 }
 
@@ -67,6 +65,15 @@ fn what_a_member_has_not_applied_is_not_delivered() {
     applied.delivery.note_applied(SECOND, life(MEMBER), at(12));
     say(&mut applied, SECOND);
     assert_eq!(found(&applied), None);
+}
+
+/// Simulated seed 31: the member followed one cell of the row, and heard of that one in the same advance.
+#[test]
+fn a_member_owes_what_it_is_told_and_no_other_cell_of_the_row() {
+    let mut history = told();
+    history.delivery.told[0].cells = [crate::app::cell("chairs", &[0], "who")].into();
+    say(&mut history, SECOND);
+    assert_eq!(found(&history), None);
 }
 
 #[test]
