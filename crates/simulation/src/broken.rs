@@ -143,7 +143,7 @@ const VARIANTS: [Variant; 26] = [
         rule: "a change is said to be applied before the pending mutations and the reactive transactions have run on it",
         place: Where::Client(BrokenClient::AcknowledgeBeforeApplying),
         needs: Needs::Anything,
-        seeds: Some(1..=60),
+        seeds: Some(61..=120),
     },
     Variant {
         broken: Broken::DeliverToMost,
