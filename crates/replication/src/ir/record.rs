@@ -35,6 +35,14 @@ impl Entry {
         self.vote == Vote::Ok && self.outcome.is_none()
     }
 
+    /// The same of a proposal that is among the commits already. Without its body it stays as it is: others could not apply it.
+    pub fn known_to_have_committed(self) -> Entry {
+        match (self.outcome, &self.proposal) {
+            (None, Some(_)) => Entry { outcome: Some(Outcome::Committed), vote: Vote::Ok, ..self },
+            (None, None) | (Some(_), _) => self,
+        }
+    }
+
     pub fn answer(&self, view: View) -> Voted {
         Voted {
             view,

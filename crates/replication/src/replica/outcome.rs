@@ -68,6 +68,7 @@ impl Replica {
     }
 
     pub(super) fn set_entry(&mut self, id: ProposalId, entry: Entry) {
+        let entry = if self.has_applied(id) { entry.known_to_have_committed() } else { entry };
         if entry.is_prepared() {
             if self.prepared.get(id).is_none()
                 && let Some(proposal) = &entry.proposal
@@ -86,7 +87,12 @@ impl Replica {
         self.record.set(id, entry);
     }
 
-    /// Makes a decided transaction part of the rows and the completion records.
+    fn has_applied(&self, id: ProposalId) -> bool {
+        let is_it = |logged: &Logged| (logged.commit.transaction, logged.attempt) == (id.transaction, id.attempt);
+        self.versions.logged_at(id.at).is_some_and(is_it)
+    }
+
+    /// Makes a decided transaction part of the rows and the completion records. The record may not know yet what a peer or the journal told.
     pub(super) fn apply(&mut self, logged: Logged) {
         let (id, at) = (logged.commit.transaction, logged.commit.at);
         let decision = match logged.is_abort {
@@ -102,7 +108,24 @@ impl Replica {
         }
         self.note_configuration(&logged);
         self.followers.note(at);
+        let proposal = ProposalId { at, transaction: id, attempt: logged.attempt };
         self.versions.apply(logged).expect("validation compares every operation with its cell's type");
+        self.close_applied(proposal);
+    }
+
+    /// It has committed, so it is not open.
+    pub(super) fn close_applied(&mut self, id: ProposalId) {
+        if let Some(entry) = self.prepared.remove(id).and_then(|_| self.record.get(id).cloned()) {
+            self.record.set(id, entry.known_to_have_committed());
+        }
+    }
+
+    /// The commits came all at once.
+    pub(super) fn close_all_applied(&mut self) {
+        let applied = self.prepared.ids().filter(|id| self.has_applied(*id));
+        for id in applied.collect::<Vec<_>>() {
+            self.close_applied(id);
+        }
     }
 
     /// What it read must not change at or below its timestamp. At or below the barrier nothing can.
@@ -127,6 +150,7 @@ impl Replica {
             let is_indexed = self.prepared.get(id).is_some();
             let is_prepared = entry.is_prepared() && entry.proposal.is_some();
             assert_eq!(is_indexed, is_prepared, "the prepared are the record's: {id:?}");
+            assert!(!is_prepared || !self.has_applied(id), "an applied proposal is open still: {id:?}");
             if entry.outcome == Some(Outcome::Committed) {
                 assert!(self.versions.has_commit_at(id.at), "a commit that was not applied");
             }

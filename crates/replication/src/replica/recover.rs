@@ -9,7 +9,7 @@ use iolite_values::{Timestamp, TypeMismatch};
 use super::{Replica, ReplicaSettings};
 use crate::broken::Broken;
 use crate::journal::{CheckpointChunk, CheckpointMeta, Completed, CompletedDecision, JournalRecord};
-use crate::node::{Outcome, Registered};
+use crate::node::{Outcome, ProposalId, Registered};
 use crate::versions::Logged;
 use iolite_wire::DecodeError;
 
@@ -145,6 +145,9 @@ impl Replica {
 
     fn replay_commit(&mut self, logged: Logged) -> Result<(), RecoverError> {
         let at = logged.commit.at;
-        self.versions.apply(logged).map_err(|mismatch| RecoverError::Inconsistent { at, mismatch })
+        let id = ProposalId { at, transaction: logged.commit.transaction, attempt: logged.attempt };
+        self.versions.apply(logged).map_err(|mismatch| RecoverError::Inconsistent { at, mismatch })?;
+        self.close_applied(id);
+        Ok(())
     }
 }

@@ -177,6 +177,7 @@ impl Replica {
     fn put_state(&mut self, state: State) {
         self.clients.absorb(state.clients);
         self.versions = state.versions;
+        self.close_all_applied();
     }
 
     /// From the journal. It counts when the last part is there.

@@ -4,9 +4,13 @@ use iolite_store::ReadLimit;
 use iolite_values::{Attempt, Counter, Level, Timestamp};
 
 use super::bench::{Bench, Prepared, add, at, committed, id, put, read, reading, settings};
+use crate::ShardMap;
+use crate::ir::Entry;
 use crate::journal::{CheckpointChunk, JournalRecord};
-use crate::node::{Answer, Ask};
+use crate::node::{Answer, Ask, Vote};
 use crate::replica::{RecoverError, Replica};
+use crate::tapir::split;
+use crate::versions::Logged;
 
 #[test]
 fn the_barrier_is_the_ceiling_after_a_restart() {
@@ -63,6 +67,22 @@ fn an_earlier_attempt_that_commits_after_a_restart_is_the_outcome_of_all() {
     bench.commit(&add(2, 3), at(2_000));
     later.attempt = Attempt(3);
     assert_eq!(bench.prepare(&later, at(2_001)), committed(1, at(2_000)));
+}
+
+/// A crash may come between the commits that a peer told and the record of how far they reach. The group's record may say of one of them that it is open.
+#[test]
+fn a_commit_that_was_applied_is_not_open_whatever_the_record_said_of_it() {
+    let transaction = put(1, 1);
+    let (_, proposal) = split(&ShardMap::alone(), &transaction, at(5)).pop_first().expect("of the one shard");
+    let entry = Entry::voted(Some(proposal.clone()), Vote::Ok, None).recorded(proposal.id);
+    let open = JournalRecord::Entry(entry).encode().expect("small");
+    let applied = JournalRecord::Completed(Logged::of(&proposal).to_record()).encode().expect("small");
+    for records in [[open.clone(), applied.clone()], [applied, open]] {
+        let mut bench = Bench::new();
+        bench.restart(&[], &records);
+        bench.close(at(2_000));
+        assert!(bench.replica.complete() > at(5), "nobody else could say what became of it");
+    }
 }
 
 #[test]
