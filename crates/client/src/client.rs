@@ -134,12 +134,14 @@ struct Acknowledgement {
     noted: Counter,
     /// Told to the gateway in this session.
     told: Counter,
+    /// The bytes of the session up to where it was told.
+    told_by: usize,
     due: Option<Instant>,
 }
 
 impl Acknowledgement {
     fn noted(noted: Counter) -> Acknowledgement {
-        Acknowledgement { noted, told: Counter(0), due: None }
+        Acknowledgement { noted, told: Counter(0), told_by: 0, due: None }
     }
 }
 

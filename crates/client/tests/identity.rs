@@ -81,5 +81,11 @@ fn what_is_pending_ends_under_the_id_that_it_was_called_under() {
     harness.decide(submit.counter, submit.attempt.0, 30, Vec::new(), Verdict::Committed(at(30)));
     assert_eq!(harness.client.identity(), OLD, "its end is not acknowledged yet");
     harness.pass(std::time::Duration::from_secs(1));
+    assert!(harness.take_sent().iter().any(|message| matches!(message, FromClient::Acknowledge(_))));
+    assert_eq!(harness.client.identity(), OLD, "the acknowledgement may be lost with the link");
+    harness.pass(std::time::Duration::from_secs(20));
+    assert_eq!(harness.client.identity(), OLD, "nobody answered");
+    assert!(harness.answer_pings() > 0);
+    harness.pass(std::time::Duration::ZERO);
     assert_eq!(harness.client.identity(), NEXT);
 }

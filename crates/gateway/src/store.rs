@@ -218,7 +218,7 @@ impl Gateway {
             Purpose::Load { session, load: _ } | Purpose::OwnOutcomes(session) => {
                 self.end(session, &Farewell::Unavailable(refusal.to_string()))
             }
-            Purpose::LastOutcome(_) => {}
+            Purpose::LastOutcome(session) => self.on_no_last_outcome(session),
             Purpose::Row => self.on_row_refused(now, id, &refusal.to_string()),
             Purpose::Acknowledge(client) => self.on_acknowledged(client),
         }
@@ -244,7 +244,10 @@ impl Gateway {
             (Purpose::Load { session, load }, Reply::ReadAt(reply)) => self.on_rows(now, session, load, id, reply),
             (Purpose::Load { session, load }, Reply::Changes(reply)) => self.on_commits(now, session, load, id, reply),
             (Purpose::OwnOutcomes(session), Reply::Completions(reply)) => self.on_completions(now, session, id, reply),
-            (Purpose::LastOutcome(session), Reply::LastOutcome(reply)) => self.on_last_outcome(session, reply.ok()),
+            (Purpose::LastOutcome(session), Reply::LastOutcome(reply)) => match reply {
+                Ok(last) => self.on_last_outcome(session, Some(last)),
+                Err(_too_old) => self.on_no_last_outcome(session),
+            },
             (Purpose::Row, Reply::ReadAt(reply)) => self.on_row(now, id, reply),
             (Purpose::Acknowledge(client), Reply::Acknowledged) => self.on_acknowledged(client),
             (purpose, Reply::Refused(refusal)) => self.on_refused(now, id, purpose, &refusal),

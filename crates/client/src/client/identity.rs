@@ -2,13 +2,13 @@
 //!
 //! Invariants: nothing that others read is made of the client's id, so nobody can speak for it; the secret is drawn once, and leaves the device's tabs never.
 //! A store of an older version has given its id away by the ids of its rows. It takes another one as soon as nothing is known under the old one that matters:
-//! nothing is pending, and every outcome is acknowledged.
+//! nothing is pending, and the gateway has the acknowledgement of every outcome: nobody could acknowledge those of an id that is no more.
 
 use iolite_machine::Instant;
 use iolite_values::{ClientId, DeviceSecret};
 use iolite_wire::client_storage::StoredMeta;
 
-use super::Client;
+use super::{Acknowledgement, Client};
 use crate::interface::Config;
 
 #[derive(Debug)]
@@ -37,8 +37,9 @@ impl Client {
     /// Takes another id, if others know this one and nothing depends on it any more. A session of the new one follows.
     pub(super) fn renew_identity(&mut self, now: Instant) {
         let Some(next) = self.identity.next.filter(|_| self.session.is_open()) else { return };
-        let noted = self.acknowledgement.noted;
-        if self.queue.len() > 0 || noted != self.ended_through() || self.acknowledgement.told != noted {
+        let Acknowledgement { noted, told, told_by, due: _ } = self.acknowledgement;
+        let has_arrived = self.session.link_mut().is_some_and(|link| link.has_brought(told_by));
+        if self.queue.len() > 0 || noted != self.ended_through() || told != noted || !has_arrived {
             return;
         }
         (self.identity.client, self.identity.next) = (next, None);

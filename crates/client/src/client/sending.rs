@@ -56,7 +56,8 @@ impl Client {
         self.session.linked(now.instant, self.token.clone());
         // Also of a cache that holds nothing any more: what was told of this history is not to be taken back.
         let resume = self.store.map(|store| Resume { store, at: self.cache.at() });
-        self.acknowledgement.told = self.acknowledgement.noted;
+        // The welcome says that the hello has arrived.
+        (self.acknowledgement.told, self.acknowledgement.told_by) = (self.acknowledgement.noted, 0);
         let SchemaHash(schema) = self.schema_hash;
         self.send(FromClient::Hello(Hello {
             oldest_version: ProtocolVersion::OLDEST_SUPPORTED,
@@ -230,12 +231,12 @@ impl Client {
         let counter = submit.counter;
         if self.acknowledgement.noted > self.acknowledgement.told {
             submit.acknowledged = Some(self.acknowledgement.noted);
-            self.acknowledgement.told = self.acknowledgement.noted;
             self.acknowledgement.due = None;
         }
         match self.encode(&FromClient::Submit(submit)) {
             Some(Ok(frame)) => {
                 self.outputs.push_back(Output::Send(frame));
+                self.note_acknowledging();
                 self.note_use();
                 self.report(counter);
             }
@@ -254,8 +255,18 @@ impl Client {
         }
         self.acknowledgement.due = None;
         if self.session.is_open() && self.acknowledgement.noted > self.acknowledgement.told {
-            self.acknowledgement.told = self.acknowledgement.noted;
             self.send(FromClient::Acknowledge(self.acknowledgement.noted));
+            self.note_acknowledging();
+        }
+    }
+
+    /// All that is noted has gone out on the link.
+    fn note_acknowledging(&mut self) {
+        let Some(link) = self.session.link_mut() else { return };
+        let given = link.given();
+        let own = &mut self.acknowledgement;
+        if own.noted > own.told {
+            (own.told, own.told_by) = (own.noted, given);
         }
     }
 

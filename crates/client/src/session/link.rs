@@ -123,6 +123,16 @@ impl Link {
         self.bytes.all += bytes;
     }
 
+    /// Bytes that it was given so far.
+    pub(crate) fn given(&self) -> usize {
+        self.bytes.all
+    }
+
+    /// Whether the gateway is known to have so many bytes of it.
+    pub(crate) fn has_brought(&self, bytes: usize) -> bool {
+        self.bytes.arrived >= bytes
+    }
+
     /// Whether more parts of a message follow.
     pub(crate) fn expect_part(&mut self, follows: bool) {
         self.expects_part = follows;

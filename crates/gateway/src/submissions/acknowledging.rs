@@ -30,6 +30,8 @@ pub struct Acknowledged {
     /// The store has an outcome with this counter, or had one.
     known: Counter,
     told: Counter,
+    /// The store could not say which outcome is the last. It is asked again with what the client acknowledges next.
+    is_unanswered: bool,
 }
 
 impl Gateway {
@@ -41,6 +43,25 @@ impl Gateway {
             return;
         };
         self.ask(Purpose::LastOutcome(id), Request::LastOutcome { client, at });
+    }
+
+    pub(crate) fn on_no_last_outcome(&mut self, id: SessionId) {
+        if let Some(open) = self.open_mut(id) {
+            open.acknowledged.is_unanswered = true;
+        }
+    }
+
+    pub(crate) fn on_acknowledge(&mut self, id: SessionId, through: Counter) {
+        let Some(open) = self.open_mut(id) else { return };
+        if through <= open.acknowledged.said {
+            return;
+        }
+        open.acknowledged.said = through;
+        open.outcomes.retain(|(_, outcome)| outcome.counter > through);
+        if std::mem::take(&mut open.acknowledged.is_unanswered) {
+            self.ask_last_outcome(id);
+        }
+        self.acknowledge_what_is_known(id);
     }
 
     /// An outcome of the client is known, as far as one is.

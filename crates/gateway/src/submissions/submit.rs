@@ -74,15 +74,6 @@ impl Gateway {
         self.hand_over(now, client, lane);
     }
 
-    pub(crate) fn on_acknowledge(&mut self, id: SessionId, through: Counter) {
-        let Some(open) = self.open_mut(id) else { return };
-        if through > open.acknowledged.said {
-            open.acknowledged.said = through;
-            open.outcomes.retain(|(_, outcome)| outcome.counter > through);
-            self.acknowledge_what_is_known(id);
-        }
-    }
-
     pub(crate) fn on_commit_reply(
         &mut self,
         now: Now,

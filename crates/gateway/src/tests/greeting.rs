@@ -146,6 +146,21 @@ fn no_more_is_forgotten_than_the_store_knows_outcomes_of() {
     assert_eq!(forgotten_at_hello(0, 1 << 60), []);
 }
 
+/// Else these outcomes would stay in the store for ever, when it is the client's last session.
+#[test]
+fn the_store_is_asked_again_for_the_last_outcome_that_it_could_not_tell() {
+    let mut world = World::new();
+    world.store.complete(client(1), 3);
+    world.store.low_watermark = Timestamp::from_u64(1_000_000);
+    world.open(1);
+    world.say(1, FromClient::Hello(Hello { acknowledged: Counter(2), ..hello(1) }));
+    assert_eq!(world.asked.iter().map(|(_, request)| request.clone()).collect::<Vec<_>>(), []);
+    world.store.low_watermark = Timestamp::ZERO;
+    world.say(1, FromClient::Acknowledge(Counter(3)));
+    let asked: Vec<_> = world.asked.iter().map(|(_, request)| request.clone()).collect();
+    assert_eq!(asked, [Request::Acknowledge { client: client(1), through: Counter(3) }]);
+}
+
 /// Requests to a store that has outcomes through a counter, of a hello that acknowledges through another.
 fn forgotten_at_hello(known: u64, said: u64) -> Vec<Request> {
     let mut world = World::new();
