@@ -103,7 +103,7 @@ const VARIANTS: [Variant; 26] = [
         rule: "replicas do not wait for their disks before they answer",
         place: Where::Hosts,
         needs: Needs::Anything,
-        seeds: Some(1..=60),
+        seeds: Some(61..=120),
     },
     Variant {
         broken: Broken::NoCompletionRecords,

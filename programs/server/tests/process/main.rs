@@ -7,6 +7,7 @@ mod app_files;
 mod attack;
 mod data_folder;
 mod durable_files;
+mod earlier_data;
 mod limits_page;
 mod operations;
 mod server;
