@@ -27,7 +27,7 @@ import type { OneObservation } from "./observation.js";
 import type { News } from "./outputs.js";
 import type { PlaceOfTab, TabOptions } from "./placeOfTab.js";
 import { Settling } from "./settling.js";
-import { takeOverCalls, tellDismissed } from "./takeOver.js";
+import { callAgain, takeOverCalls, tellDismissed } from "./takeOver.js";
 import type { PendingMutation, RefusedMutation, SettledMutation } from "./types.js";
 import { ViewsWatch } from "./viewsWatch.js";
 import { Watched } from "./watched.js";
@@ -77,7 +77,7 @@ export class Seat implements CoreHostEvents {
     }
     const settled = (mutation: SettledMutation): void => this.settled.deliver(() => mutation);
     const follows = Object.values(options.schema.tables).some(({ policy }) => policy.delivered || policy.log !== undefined);
-    this.book = new MutationBook({ notifier: this.notifier, development: options.development, follows, settled, wallMs: platform.wallMs });
+    this.book = new MutationBook({ notifier: this.notifier, development: options.development, follows, settled });
     this.pending = new Watched(this.notifier, () => this.book.pending());
     this.refused = new Watched(this.notifier, () => this.book.refused());
     void chosen.storage.lost.then((reason) => {
@@ -115,7 +115,7 @@ export class Seat implements CoreHostEvents {
   }
 
   /** Another tab leads: works through that one, and leads when it is gone, or stands still. */
-  follow(): void {
+  follow(): FollowerHost {
     if (this.#channel === undefined) {
       throw new Error("a tab follows where there is a channel");
     }
@@ -123,7 +123,7 @@ export class Seat implements CoreHostEvents {
     const { platform, chosen } = this.place;
     const host = FollowerHost.open(chosen.storage, { platform, schema, development, cacheBytes, channel: this.#channel }, this);
     this.#host = host;
-    this.book.attach(host.listings);
+    this.book.attach(host.listings, host.role);
     this.connection.change({ role: "follower", status: "connecting" });
     this.observations.attach(host);
     host.drain();
@@ -138,6 +138,7 @@ export class Seat implements CoreHostEvents {
         this.#heedTheft();
       }
     });
+    return host;
   }
 
   /** Not from a tab of an older release, which would go on to write. */
@@ -159,6 +160,10 @@ export class Seat implements CoreHostEvents {
     if (this.#host?.role === "leader") {
       this.#stepDown(this.#leadership);
     }
+  }
+
+  leaderChanged(): void {
+    this.book.forgetCounters();
   }
 
   /** One after the other with what this tab does to lead. */
@@ -188,30 +193,14 @@ export class Seat implements CoreHostEvents {
       return this.#leadership.release();
     }
     if (this.#leadership.isWaiting) {
-      this.follow();
-      this.#callAgain();
+      const host = this.follow();
+      callAgain(this.book, host);
+      host.drain();
     } else {
       this.#heedTheft();
       await this.lead();
     }
     this.changed();
-  }
-
-  /** Calls again, by ticket, all calls of this tab that have not ended: the leader knows the tickets of those that it has. */
-  #callAgain(): void {
-    const host = this.#host;
-    if (host?.role === "follower") {
-      for (const { name = "", args = "null", call } of this.book.calls) {
-        try {
-          host.callOnly((core, _, wallMs) => core.call(call.ticket, name, args, wallMs));
-          [call.stage, call.counter] = ["called", undefined];
-        } catch (error) {
-          const reason = error instanceof Error ? error.message : String(error);
-          this.book.callBecame(call.ticket, { state: "ended", status: { state: "cancelled", reason } });
-        }
-      }
-      host.drain();
-    }
   }
 
   /**
@@ -236,9 +225,9 @@ export class Seat implements CoreHostEvents {
 
   #goOn(host: LeaderHost, time: "first" | "again"): void {
     this.#host = host;
-    this.book.attach(host.listings);
+    this.book.attach(host.listings, host.role);
+    this.logs.attach(host);
     takeOverCalls(this.book, host);
-    this.book.settleHandedOver();
     this.connection.change({ role: "leader", refusal: undefined, message: this.#storageMessage });
     this.connection.change({ status: time === "first" || this.connection.state.paused ? "offline" : "connecting" });
     this.observations.attach(host);
@@ -424,9 +413,6 @@ export class Seat implements CoreHostEvents {
     if (this.#host?.role === "follower") {
       const refused = status === "refused" && !this.#host.isFollowing;
       this.connection.change({ role: refused ? "waiting" : "follower" });
-      if (this.#host.isFollowing) {
-        this.book.settleHandedOver();
-      }
       // Another leader may list other mutations without telling of each, and what the one before did not hear of.
       this.#listsChanged();
       tellDismissed(this.book, this.#host);
