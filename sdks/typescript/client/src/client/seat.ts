@@ -54,8 +54,8 @@ export class Seat implements CoreHostEvents {
   #leadership: Leadership;
   /** While this tab follows. */
   #watch: LeaderWatch | undefined;
-  /** The work that has to end before the storage is closed and the lead given back. */
-  #takingOver: Promise<void> | undefined;
+  /** What this tab does to lead and to follow, one after the other. It has to end before the storage is closed and the lead given back. */
+  #turns: Promise<void> = Promise.resolve();
   #abandoning: Promise<void> | undefined;
   #isOpening = false;
   #failure: IoliteError | undefined;
@@ -114,6 +114,27 @@ export class Seat implements CoreHostEvents {
     }
   }
 
+  /**
+   * Takes the place that there is among the tabs. Where this tab leads, it resolves when what is stored is loaded.
+   *
+   * @throws when what is stored cannot be used.
+   */
+  async begin(): Promise<void> {
+    if (this.#leadership.isWaiting) {
+      this.follow();
+      return;
+    }
+    const led = this.#lead(this.#leadership);
+    // The caller closes this tab then.
+    this.#turns = led.catch(() => undefined);
+    await led;
+  }
+
+  #next(turn: () => Promise<void>): void {
+    const begun = this.#turns.then(() => (this.isOver ? undefined : turn()));
+    this.#turns = begun.catch((error: unknown) => this.#fail(error));
+  }
+
   /** Another tab leads: works through that one, and leads when it is gone, or stands still. */
   follow(): FollowerHost {
     if (this.#channel === undefined) {
@@ -134,8 +155,8 @@ export class Seat implements CoreHostEvents {
     });
     void leadership.won.then(() => {
       if (!this.isOver) {
-        this.#takingOver = this.lead().catch((error: unknown) => this.#fail(error));
         this.#heedTheft();
+        this.#next(() => this.#lead(leadership));
       }
     });
     return host;
@@ -173,9 +194,7 @@ export class Seat implements CoreHostEvents {
     }
     // Until this tab follows it hears from several sides that it was robbed, and steps down once.
     this.#leadership = ALONE;
-    this.#takingOver = (this.#takingOver ?? Promise.resolve())
-      .then(() => this.#followAgain(leadership))
-      .catch((error: unknown) => this.#fail(error));
+    this.#next(() => this.#followAgain(leadership));
   }
 
   async #followAgain(leadership: Leadership): Promise<void> {
@@ -198,7 +217,7 @@ export class Seat implements CoreHostEvents {
       host.drain();
     } else {
       this.#heedTheft();
-      await this.lead();
+      await this.#lead(this.#leadership);
     }
     this.changed();
   }
@@ -207,7 +226,12 @@ export class Seat implements CoreHostEvents {
    * This tab leads now: opens the core on what is stored, and goes on with what was there before. What is called until then is kept, since
    * a call that the core which ends would store could be stored, and made again.
    */
-  async lead(): Promise<void> {
+  async #lead(leadership: Leadership): Promise<void> {
+    // It may be robbed before and after each wait. Then it follows next.
+    const isRobbed = (): boolean => this.#leadership !== leadership;
+    if (isRobbed()) {
+      return;
+    }
     this.#watch?.stop();
     const followed = this.#vacate();
     if (followed?.role === "follower") {
@@ -216,9 +240,9 @@ export class Seat implements CoreHostEvents {
     }
     // It holds the lead and runs: who asks meanwhile is not to take it.
     this.#isOpening = true;
-    const opened = this.place.chosen.storage.lead(this.#leadership.isTaken ? "taken" : "given");
+    const opened = this.place.chosen.storage.lead(leadership.isTaken ? "taken" : "given");
     const stored = await opened.finally(() => (this.#isOpening = false));
-    if (!this.isOver) {
+    if (!this.isOver && !isRobbed()) {
       this.#goOn(this.#openLeader(stored), followed === undefined ? "first" : "again");
     }
   }
@@ -297,7 +321,7 @@ export class Seat implements CoreHostEvents {
 
   async #close(): Promise<void> {
     // Waits also where there is nothing to wait for: a closure may have asked for this, and the core has to end its work first.
-    await this.#takingOver;
+    await this.#turns;
     await this.#abandoning;
     this.#watch?.stop();
     try {

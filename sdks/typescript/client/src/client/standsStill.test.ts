@@ -79,6 +79,26 @@ describe("a tab that leads and stands still", () => {
     assert.deepEqual(tabs.map(({ connection }) => connection.role), ["leader", "follower"]);
   });
 
+  test("is robbed while it opens, gets one core, and follows", async () => {
+    const device = new FakeDevice();
+    device.patience = PATIENCE;
+    await (await stage.open(device)).close();
+    const release = await device.holdStorage(STORAGE);
+    const opened = mock.method(LeaderHost, "open");
+    const opening = stage.open(device);
+    await until("that it holds the lead", () => device.locks?.isHeld(STORAGE) === true);
+    let giveBack = (): void => undefined;
+    void device.locks?.request(STORAGE, { steal: true }, () => new Promise<void>((resolve) => (giveBack = resolve)));
+    release();
+    const app = await opening;
+    await until("that it follows", () => app.connection.role === "follower");
+    assert.equal(opened.mock.callCount(), 0, "another one leads");
+    giveBack();
+    await app.mutate.hit({ page: "opened" }).until("confirmed");
+    assert.equal(opened.mock.callCount(), 1);
+    opened.mock.restore();
+  });
+
   test("is one of four, twenty times, and every call of every tab takes effect once", async () => {
     const { device, tabs } = await openTabs(4);
     let calls = 0;

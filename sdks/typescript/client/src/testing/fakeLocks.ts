@@ -7,6 +7,10 @@ export class FakeLocks {
   /** Takes the lock of a name from who holds it. */
   readonly #break = new Map<string, () => void>();
 
+  isHeld(name: string): boolean {
+    return (this.#queues.get(name)?.length ?? 0) > 0;
+  }
+
   readonly request = (async (name: string, options: LockOptions | Callback, callback?: Callback): Promise<unknown> => {
     const [wanted, run] = typeof options === "function" ? [{}, options] : [options, callback];
     if (run === undefined) {
