@@ -10,6 +10,7 @@ import { ALONE, type Leadership, seekLeadership } from "../tabs/leadership.js";
 import { LeaderWatch, PATIENCE } from "../tabs/leaderWatch.js";
 import { TabChannel, type TabMessage } from "../tabs/tabChannel.js";
 import { Tokens } from "../tabs/tokens.js";
+import { WriterMark } from "../tabs/writerMark.js";
 import type { Closure } from "../transaction/runClosure.js";
 import { OutputKind } from "../wasm/iolite_wasm.js";
 import { addressesOf } from "./addresses.js";
@@ -52,6 +53,8 @@ export class Seat implements CoreHostEvents {
   #linkMessage: string | undefined;
   #host: LeaderHost | FollowerHost | undefined;
   #leadership: Leadership;
+  /** Undefined where there are no other tabs. */
+  readonly #writer: WriterMark | undefined;
   /** While this tab follows. */
   #watch: LeaderWatch | undefined;
   /** What this tab does to lead and to follow, one after the other. It has to end before the storage is closed and the lead given back. */
@@ -69,6 +72,7 @@ export class Seat implements CoreHostEvents {
     this.#tokens = new Tokens(options.token);
     const { platform, name, chosen } = place;
     this.#leadership = place.leadership;
+    this.#writer = place.leadership === ALONE || platform.locks === undefined ? undefined : new WriterMark(platform.locks, name);
     this.#storageMessage = chosen.message;
     this.connection = new ConnectionWatch(this.notifier, chosen.storage.kind);
     this.connection.change({ paused: options.paused === true, message: chosen.message });
@@ -200,6 +204,7 @@ export class Seat implements CoreHostEvents {
   async #followAgain(leadership: Leadership): Promise<void> {
     const led = this.#vacate();
     await led?.stepDown();
+    this.#writer?.end();
     leadership.release();
     const { platform, name, chosen } = this.place;
     chosen.storage.follow();
@@ -240,11 +245,19 @@ export class Seat implements CoreHostEvents {
     }
     // It holds the lead and runs: who asks meanwhile is not to take it.
     this.#isOpening = true;
-    const opened = this.place.chosen.storage.lead(leadership.isTaken ? "taken" : "given");
-    const stored = await opened.finally(() => (this.#isOpening = false));
-    if (!this.isOver && !isRobbed()) {
+    const stored = await this.#openStorage(leadership).finally(() => (this.#isOpening = false));
+    if (stored !== undefined && !this.isOver && !isRobbed()) {
       this.#goOn(this.#openLeader(stored), followed === undefined ? "first" : "again");
     }
+  }
+
+  /** Undefined if the lead was lost before. */
+  async #openStorage(leadership: Leadership): Promise<Uint8Array[] | undefined> {
+    const writes = await this.#writer?.begin();
+    if (this.isOver || this.#leadership !== leadership) {
+      return undefined;
+    }
+    return this.place.chosen.storage.lead(leadership.isTaken || writes === "beside others" ? "taken" : "given");
   }
 
   #goOn(host: LeaderHost, time: "first" | "again"): void {
@@ -344,6 +357,7 @@ export class Seat implements CoreHostEvents {
   /** Not before all is written: who leads next reads the storage. */
   #letGo(): void {
     this.place.chosen.storage.close();
+    this.#writer?.end();
     this.#leadership.release();
   }
 

@@ -1,11 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, mock, test } from "node:test";
 
+import { IDBObjectStore } from "fake-indexeddb";
+
 import { LeaderHost } from "./leaderHost.js";
 import { MARKS_MAX } from "../storage/fence.js";
 import { openIndexedDbStorage } from "../storage/indexedDbStorage.js";
 import { FakeDevice } from "../testing/fakeDevice.js";
 import { type App, NotesStage } from "../testing/notesStage.js";
+import { sleepAsLeader } from "../testing/sleepAsLeader.js";
 import { until } from "../testing/until.js";
 import { PATIENCE } from "../tabs/leaderWatch.js";
 
@@ -86,9 +89,12 @@ describe("a tab that leads and stands still", () => {
     const release = await device.holdStorage(STORAGE);
     const opened = mock.method(LeaderHost, "open");
     const opening = stage.open(device);
-    await until("that it holds the lead", () => device.locks?.isHeld(STORAGE) === true);
+    while ((await device.locks?.query())?.held?.some(({ name }) => name === STORAGE) !== true) {
+      await new Promise(setImmediate);
+    }
     let giveBack = (): void => undefined;
-    void device.locks?.request(STORAGE, { steal: true }, () => new Promise<void>((resolve) => (giveBack = resolve)));
+    const stolen = device.locks?.request(STORAGE, { steal: true }, () => new Promise<void>((resolve) => (giveBack = resolve)));
+    stolen?.catch(() => undefined);
     release();
     const app = await opening;
     await until("that it follows", () => app.connection.role === "follower");
@@ -97,6 +103,24 @@ describe("a tab that leads and stands still", () => {
     await app.mutate.hit({ page: "opened" }).until("confirmed");
     assert.equal(opened.mock.callCount(), 1);
     opened.mock.restore();
+  });
+
+  test("keeps the others from leading while the device has no room to fence it out", async () => {
+    const { device, tabs } = await openTabs(3);
+    const first = tabs[0] as App;
+    const { put } = IDBObjectStore.prototype;
+    const full = mock.method(IDBObjectStore.prototype, "put", function (this: IDBObjectStore, ...given: [unknown, IDBValidKey]) {
+      if (given[1] === "generation") {
+        throw new DOMException("there is no room", "QuotaExceededError");
+      }
+      return put.apply(this, given);
+    });
+    const wake = sleepAsLeader(device, 0);
+    await until("that nobody else can lead", () => tabs.slice(1).every(({ connection }) => connection.role === "waiting"));
+    wake();
+    await until("that it leads again", () => first.connection.role === "leader" && first.connection.status === "online");
+    await first.mutate.hit({ page: "full" }).until("confirmed");
+    full.mock.restore();
   });
 
   test("is one of four, twenty times, and every call of every tab takes effect once", async () => {
