@@ -33,6 +33,8 @@ import type { PendingMutation, RefusedMutation, SettledMutation } from "./types.
 import { ViewsWatch } from "./viewsWatch.js";
 import { Watched } from "./watched.js";
 
+const OTHER_VERSION = "another version of the app leads in another tab: reload this tab, or close the other";
+
 export class Seat implements CoreHostEvents {
   readonly options: TabOptions;
   readonly place: PlaceOfTab;
@@ -137,6 +139,13 @@ export class Seat implements CoreHostEvents {
   #next(turn: () => Promise<void>): void {
     const begun = this.#turns.then(() => (this.isOver ? undefined : turn()));
     this.#turns = begun.catch((error: unknown) => this.#fail(error));
+  }
+
+  /** @throws while another version of the app leads: that tab does not answer what was called here. */
+  checkAnswered(): void {
+    if (this.#host !== undefined && this.connection.state.role === "waiting") {
+      throw new IoliteError("not-ready", OTHER_VERSION);
+    }
   }
 
   /** Another tab leads: works through that one, and leads when it is gone, or stands still. */

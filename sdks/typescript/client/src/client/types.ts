@@ -248,7 +248,7 @@ export interface Client<S extends Schema = Schema, M = unknown> {
    * frame of a page, and they run now for this. In a tab that follows another one, it waits for that one. It waits for no server and for no data. `read` and `peek` need none of it:
    * they see each call at once. In a handler of input events it brings what was written back into the boxes before the handler ends.
    *
-   * Rejects with `closed`, `storage` or `failed` as a call of a mutator throws.
+   * Rejects with `closed`, `storage` or `failed` as a call of a mutator throws, and with `not-ready` if something was called that waits for another version of the app.
    */
   settled(): Promise<void>;
   /**
