@@ -277,6 +277,10 @@ impl Follower {
     pub(super) fn on_queued(&mut self, ticket: Ticket, counter: Counter, pending: Pending) {
         let Some(own) = self.calls.iter_mut().find(|own| own.ticket == ticket) else { return };
         let is_to_go = own.wish == Wish::TakeBack && !pending.sent;
+        if let (CallState::Untold(_), Storing::Done) = (own.state, own.storing) {
+            // It was stored before this leader was heard, which may have it from elsewhere: then there is a copy.
+            self.late.stored.push(ticket);
+        }
         own.state = CallState::Queued(counter);
         own.status = CallStatus::Queued(counter, pending);
         self.outputs.push_back(FollowerOutput::Call { ticket, status: own.status.clone() });

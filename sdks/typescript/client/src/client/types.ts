@@ -166,7 +166,10 @@ export interface LogMember {
   readonly own: boolean;
 }
 
-/** A log that this client has joined. Its tables are read as any others, and changed by operations only. */
+/**
+ * A log that this client has joined. Its tables are read as any others, and changed by operations only. If another tab takes the lead, it stands still here, and goes on when
+ * this tab leads again.
+ */
 export interface Log<O = unknown> {
   /**
    * The log's operations. A call returns at once; its effect is visible in the view `optimistic`. It is confirmed when this client has replayed it, behind all
