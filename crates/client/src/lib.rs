@@ -35,7 +35,7 @@ pub use queue::{LogCall, Mutation, MutationKind};
 pub use reactive::{ReactionId, ReactionTurn};
 pub use session::{Connection, Gateway};
 pub use storage::{OpenError, StorageChange};
-pub use tabs::{CallStatus, Follower, FollowerConfig, FollowerInput, FollowerOutput, OUTBOX, TabId, Ticket};
+pub use tabs::{CallAgain, CallStatus, Follower, FollowerConfig, FollowerInput, FollowerOutput, OUTBOX, TabId, Ticket};
 pub use text::{EditError, NoEdit, Splice};
 pub use transaction::{Closed, Content, Run, RunError, RunOf, Transaction};
 pub use view::{Difference, Reader, View};

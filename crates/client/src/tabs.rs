@@ -16,7 +16,7 @@ use iolite_values::Id;
 
 pub use call::{CallStatus, OUTBOX, Ticket};
 pub(crate) use call::{call_status, ended_as, final_status, kind_of};
-pub use follower::{Follower, FollowerConfig, FollowerInput, FollowerOutput};
+pub use follower::{CallAgain, Follower, FollowerConfig, FollowerInput, FollowerOutput};
 pub(crate) use leader::{Answer, Awaited, Leader, News, Wanted, reach};
 pub(crate) use parts::Parts;
 

@@ -22,6 +22,7 @@ use crate::cache::{Cache, Demand};
 use crate::interface::{Broken, MutationStatus, Output};
 use crate::queue::{Ahead, Entry, LogCall, MutationKind, RunResult, RunState, Stage};
 use crate::reason::shortened;
+use crate::tabs::Ticket;
 use crate::transaction::{Closed, Lives, Random, Run, RunOf};
 use crate::view::{Changed, View};
 
@@ -267,6 +268,32 @@ impl Client {
         operation: &str,
         arguments: &str,
     ) -> Result<Counter, CallError> {
+        self.operate_named(now, None, log, operation, arguments)
+    }
+
+    /// As [`Client::operate`], of a call that has a ticket, by which it may be made again: as [`Client::mutate_by_ticket`].
+    ///
+    /// # Errors
+    /// As [`Client::operate`].
+    pub fn operate_by_ticket(
+        &mut self,
+        now: WallTime,
+        ticket: Ticket,
+        log: &LogId,
+        operation: &str,
+        arguments: &str,
+    ) -> Result<Counter, CallError> {
+        self.adopted(ticket).map_or_else(|| self.operate_named(now, Some(ticket), log, operation, arguments), Ok)
+    }
+
+    fn operate_named(
+        &mut self,
+        now: WallTime,
+        ticket: Option<Ticket>,
+        log: &LogId,
+        operation: &str,
+        arguments: &str,
+    ) -> Result<Counter, CallError> {
         let Some(lane) = self.logs.lane(log) else {
             return Err(CallError::NotJoined { log: log.name.to_string() });
         };
@@ -277,7 +304,7 @@ impl Client {
             });
         }
         let kind = MutationKind::Named { name: full_name(log, operation).into(), arguments: arguments.into() };
-        self.call_in_log(now, kind, log.clone(), lane)
+        self.call_in_log(now, ticket, kind, log.clone(), lane)
     }
 
     /// The log part of a call. The operation draws from a digest, as others read it.

@@ -59,8 +59,8 @@ impl Client {
         self.mutate_named(now, None, name, arguments)
     }
 
-    /// As [`Client::mutate`], of a call that has a ticket already: its tab took the lead meanwhile. If it was found stored after all, and adopted,
-    /// it is the same mutation; if that has ended, its end is told with the next polls.
+    /// As [`Client::mutate`], of a call that has a ticket, by which it may be made again. If it was found stored already, and adopted, it is the
+    /// same mutation. If that has ended, its end is told with the next polls.
     ///
     /// # Errors
     /// As [`Client::mutate`].
@@ -71,12 +71,16 @@ impl Client {
         name: &str,
         arguments: &str,
     ) -> Result<Counter, CallError> {
-        let adopted = match self.answer(ticket) {
+        self.adopted(ticket).map_or_else(|| self.mutate_named(now, Some(ticket), name, arguments), Ok)
+    }
+
+    /// The mutation that a call by ticket is already. If it has ended, its end is told with the next polls.
+    pub(super) fn adopted(&mut self, ticket: Ticket) -> Option<Counter> {
+        match self.answer(ticket) {
             Answer::Pending(counter) => Some(counter),
             Answer::Ended(end) => self.tell_kept(ticket, &end),
             Answer::Unknown => None,
-        };
-        adopted.map_or_else(|| self.mutate_named(now, Some(ticket), name, arguments), Ok)
+        }
     }
 
     fn mutate_named(
@@ -125,6 +129,7 @@ impl Client {
     pub(super) fn call_in_log(
         &mut self,
         called_at: WallTime,
+        ticket: Option<Ticket>,
         kind: MutationKind,
         log: LogId,
         lane: LaneNumber,
@@ -132,7 +137,7 @@ impl Client {
         self.check_call(&kind)?;
         let counter = self.next_counter();
         let log = Some(self.log_call(log, counter));
-        let mutation = Mutation { counter, kind, called_at, ticket: None, log };
+        let mutation = Mutation { counter, kind, called_at, ticket, log };
         self.queue.push(Entry::new(mutation, Stage::Called).in_lane(lane));
         Ok(counter)
     }

@@ -8,7 +8,7 @@ mod updates;
 use std::collections::BTreeSet;
 
 use iolite_machine::{Now, WallTime};
-use iolite_values::{Counter, Id};
+use iolite_values::{Counter, Id, LaneNumber, LogId};
 use iolite_wire::client_storage::{EndedAs, StoredEnd, StoredMutation};
 use iolite_wire::message::{Goodbye, GoodbyeReason, SubscriptionId};
 use iolite_wire::tabs::{
@@ -48,8 +48,11 @@ impl Client {
         let counter = self.next_counter();
         let called_at = WallTime::from_micros(call.called_at_micros);
         let kind = kind_of(Some(&call.name), &call.arguments);
-        let mutation = Mutation { counter, kind, called_at, ticket: Some(ticket), log: None };
-        self.queue.push(Entry { offline_check, ..Entry::new(mutation, Stage::Called) });
+        let log = call.log.map(|call| LogId { name: call.log.into(), instance: call.instance });
+        let lane = log.as_ref().map_or(LaneNumber::STRONG, |log| self.lane_of_log(log));
+        let log = log.map(|log| self.log_call(log, counter));
+        let mutation = Mutation { counter, kind, called_at, ticket: Some(ticket), log };
+        self.queue.push(Entry { offline_check, ..Entry::new(mutation, Stage::Called).in_lane(lane) });
         self.outputs.push_back(Output::Adopted { ticket, counter });
         // It was promised to be sent when it was stored, so it is saved before its closure has run.
         self.save_mutation(counter);
@@ -342,11 +345,11 @@ impl Client {
         self.leader.note_end(&StoredEnd { counter: Some(counter), ticket: ticket.map(Id::from), how });
     }
 
-    /// Keeps the end of a call by ticket that nothing else tells: that it was cancelled, and, as long as its tab may store it once more, that it was
-    /// confirmed.
+    /// Keeps the end of a call by ticket that nothing else tells: that it was cancelled after it was on its way to the disk, and, as long as its tab
+    /// may store it once more, that it was confirmed.
     pub(super) fn keep_end_of(&mut self, entry: &Entry, status: &MutationStatus) {
         let is_kept = match status {
-            MutationStatus::Cancelled { .. } => true,
+            MutationStatus::Cancelled { .. } => !matches!(entry.stage, Stage::Called),
             MutationStatus::Confirmed { .. } => {
                 entry.copies == Copies::MayCome && self.broken != Broken::ForgetConfirmed
             }

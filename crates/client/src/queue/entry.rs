@@ -39,7 +39,7 @@ pub struct Mutation {
     pub counter: Counter,
     pub kind: MutationKind,
     pub called_at: WallTime,
-    /// What the tab that called it named it with, if that tab did not lead.
+    /// What the tab that called it named it with, so that another tab which takes the lead recognises it.
     pub ticket: Option<Ticket>,
     /// The log that it is an operation of.
     pub log: Option<LogCall>,
@@ -149,8 +149,8 @@ pub(crate) enum RunResult {
 /// How far a mutation is on its way.
 #[derive(Debug)]
 pub(crate) enum Stage {
-    /// Its closure has not run to its end yet, so it may still turn out to be a mistake. (A call by ticket was promised before its closure ran,
-    /// so it is never in this stage.)
+    /// Its closure has not run to its end yet, so it may still turn out to be a mistake. (A call from the outbox was promised before its closure
+    /// ran, so it is never in this stage.)
     Called,
     /// On its way to the disk: it may not be sent.
     Saving(PersistId),

@@ -34,6 +34,7 @@ use crate::text::{Authors, Documents};
 use crate::transaction::RunOf;
 use crate::view::Changed;
 
+pub use calls::CallAgain;
 use calls::{Late, OwnCall};
 use joining::Link;
 

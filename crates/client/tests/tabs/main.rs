@@ -7,6 +7,7 @@ mod calls;
 mod harness;
 mod joining;
 mod once_more;
+mod robbed;
 mod views;
 
 use std::time::Duration;

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use iolite_client::{Follower, FollowerConfig, FollowerInput};
+use iolite_client::{CallAgain, Follower, FollowerConfig, FollowerInput};
 use iolite_machine::Machine;
-use iolite_values::Schema;
+use iolite_values::{LogId, Schema};
 use wasm_bindgen::prelude::*;
 
 use crate::core::{Core, limits, now, wall};
@@ -56,6 +56,33 @@ impl Core {
         let ticket = ticket_from_js(ticket)?;
         let called = self.role.follower()?.mutate(wall(wall_ms), ticket, name, arguments);
         Ok(called.map_err(Failure::from)?)
+    }
+
+    /// Goes on with a call that another core of this tab had. `log` and `instance` are of an operation of a log. `stored`: this tab knows that the
+    /// call is stored.
+    ///
+    /// # Errors
+    /// Code `transaction`: an instance of another type.
+    #[wasm_bindgen(js_name = callAgain)]
+    #[expect(clippy::too_many_arguments, reason = "JavaScript passes the parts of a call")]
+    pub fn call_again(
+        &mut self,
+        ticket: &str,
+        name: String,
+        arguments: String,
+        log: Option<String>,
+        instance: &JsValue,
+        stored: bool,
+        called_at_ms: f64,
+    ) -> Result<(), JsValue> {
+        let ticket = ticket_from_js(ticket)?;
+        let log = match log {
+            Some(log) => Some(LogId::new(&log, &self.instance_of(&log, instance)?).map_err(Failure::from)?),
+            None => None,
+        };
+        let called_at = wall(called_at_ms);
+        self.role.follower()?.call_again(CallAgain { ticket, called_at, name, arguments, log, stored });
+        Ok(())
     }
 
     /// Asks the leader to take a call of this tab back, if nothing of it was sent yet.

@@ -95,22 +95,13 @@ impl Core {
         self.lead(monotonic_ms, wall_ms, Input::Outbox(entries(stored).collect()))
     }
 
-    /// Calls a named mutation and gives its counter. `ticket` names one that was called while this tab did not lead, and stored nowhere.
+    /// Calls a named mutation and gives its counter. `ticket`: a fresh id, or that of a call which is made again.
     ///
     /// # Errors
     /// Code `call`.
-    pub fn mutate(
-        &mut self,
-        name: &str,
-        arguments: &str,
-        ticket: Option<String>,
-        wall_ms: f64,
-    ) -> Result<f64, JsValue> {
-        let client = self.role.client()?;
-        let counter = match ticket {
-            None => client.mutate(wall(wall_ms), name, arguments),
-            Some(ticket) => client.mutate_by_ticket(wall(wall_ms), ticket_from_js(&ticket)?, name, arguments),
-        };
+    pub fn mutate(&mut self, name: &str, arguments: &str, ticket: &str, wall_ms: f64) -> Result<f64, JsValue> {
+        let ticket = ticket_from_js(ticket)?;
+        let counter = self.role.client()?.mutate_by_ticket(wall(wall_ms), ticket, name, arguments);
         Ok(counter.map_err(Failure::from)?.0 as f64)
     }
 

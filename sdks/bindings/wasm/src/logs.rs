@@ -12,7 +12,7 @@ use wasm_bindgen::prelude::*;
 use crate::core::{Core, wall};
 use crate::failure::Failure;
 use crate::output::text;
-use crate::value::{Place, value_from_js};
+use crate::value::{Place, ticket_from_js, value_from_js};
 
 #[wasm_bindgen]
 impl Core {
@@ -31,14 +31,21 @@ impl Core {
         Ok(number)
     }
 
-    /// Calls an operation of a log that is joined, and gives the counter of the call.
+    /// Calls an operation of a log that is joined, and gives the counter of the call. `ticket`: as of `mutate`.
     ///
     /// # Errors
     /// Code `call`.
     #[wasm_bindgen(js_name = operateLog)]
-    pub fn operate_log(&mut self, log: u32, operation: &str, arguments: &str, wall_ms: f64) -> Result<f64, JsValue> {
-        let log = self.joined(log)?;
-        let counter = self.role.client()?.operate(wall(wall_ms), &log, operation, arguments);
+    pub fn operate_log(
+        &mut self,
+        log: u32,
+        operation: &str,
+        arguments: &str,
+        ticket: &str,
+        wall_ms: f64,
+    ) -> Result<f64, JsValue> {
+        let (log, ticket) = (self.joined(log)?, ticket_from_js(ticket)?);
+        let counter = self.role.client()?.operate_by_ticket(wall(wall_ms), ticket, &log, operation, arguments);
         Ok(counter.map_err(Failure::from)?.0 as f64)
     }
 
@@ -120,7 +127,7 @@ impl Core {
     }
 
     /// The value of the first key column. Of a log that the schema lacks it is of no interest.
-    fn instance_of(&self, log: &str, instance: &JsValue) -> Result<Value, Failure> {
+    pub(crate) fn instance_of(&self, log: &str, instance: &JsValue) -> Result<Value, Failure> {
         let schema = self.role.schema();
         let table = schema.tables().find(|(_, table)| table.log().is_some_and(|own| **own == *log));
         let first = table.and_then(|(name, table)| Some((name, table.key.first()?, table.key_types().next()?)));

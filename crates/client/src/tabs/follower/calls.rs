@@ -4,8 +4,8 @@
 //! it opened the storage, and otherwise asked about, so that none is adopted twice.
 
 use iolite_machine::{PersistId, WallTime};
-use iolite_values::{Cell, Counter, Id, Text, Write};
-use iolite_wire::client_storage::StoredMutation;
+use iolite_values::{Cell, Counter, Id, LogId, Text, Write};
+use iolite_wire::client_storage::{StoredLogCall, StoredMutation};
 use iolite_wire::tabs::TabRequest;
 
 use super::joining::Link;
@@ -27,6 +27,20 @@ pub(super) struct OwnCall {
     state: CallState,
     status: CallStatus,
     wish: Wish,
+}
+
+/// A call of this tab that another core of it had, and that has not ended.
+#[derive(Clone, Debug)]
+pub struct CallAgain {
+    pub ticket: Ticket,
+    pub called_at: WallTime,
+    pub name: String,
+    /// In JSON.
+    pub arguments: String,
+    /// The log that it is an operation of.
+    pub log: Option<LogId>,
+    /// Whether this tab knows that it is stored. Such a call is never stored again: it may have ended, and nobody may know of that any more.
+    pub stored: bool,
 }
 
 /// What this tab knows of a call's way to the disk. It may be there before, and a leader may have found it.
@@ -95,12 +109,31 @@ impl Follower {
         };
         let called_at = now.max(self.called_after());
         let call = stored_call(ticket, called_at, name, arguments);
-        self.persists = self.persists.next();
-        let changes = outbox_entry(&call).into_iter().collect();
-        self.outputs.push_back(FollowerOutput::Persist { id: self.persists, changes });
-        let (storing, state) = (Storing::GoesOn(self.persists), CallState::Untold(begun));
+        let (storing, state) = (self.store(&call), CallState::Untold(begun));
         self.calls.push_back(OwnCall { ticket, call, storing, state, status: CallStatus::Called, wish: Wish::Keep });
         Ok(())
+    }
+
+    /// Goes on with a call that this tab made while it led, or followed with another core. One that is known to be stored is asked about. The others
+    /// are stored: a leader that has such a call already recognises it.
+    pub fn call_again(&mut self, again: CallAgain) {
+        let CallAgain { ticket, called_at, name, arguments, log, stored } = again;
+        let mut call = stored_call(ticket, called_at.max(self.called_after()), &name, &arguments);
+        let (log, seed, committed) = (log, [0; 16], None);
+        call.log = log.map(|log| StoredLogCall { log: log.name.to_string(), instance: log.instance, seed, committed });
+        let (storing, status) = match stored {
+            true => (Storing::Done, CallStatus::Stored),
+            false => (self.store(&call), CallStatus::Called),
+        };
+        let state = CallState::Untold(Begun::Earlier);
+        self.calls.push_back(OwnCall { ticket, call, storing, state, status, wish: Wish::Keep });
+    }
+
+    fn store(&mut self, call: &StoredMutation) -> Storing {
+        self.persists = self.persists.next();
+        let changes = outbox_entry(call).into_iter().collect();
+        self.outputs.push_back(FollowerOutput::Persist { id: self.persists, changes });
+        Storing::GoesOn(self.persists)
     }
 
     /// Calls that a leader finds in the outbox are ordered by their times, so each is later than those that may be there, also when the clock
@@ -244,6 +277,10 @@ impl Follower {
     pub(super) fn on_queued(&mut self, ticket: Ticket, counter: Counter, pending: Pending) {
         let Some(own) = self.calls.iter_mut().find(|own| own.ticket == ticket) else { return };
         let is_to_go = own.wish == Wish::TakeBack && !pending.sent;
+        if let (CallState::Untold(_), Storing::Done) = (own.state, own.storing) {
+            // It was stored before this leader was heard, which may have it from elsewhere: then there is a copy.
+            self.late.stored.push(ticket);
+        }
         own.state = CallState::Queued(counter);
         own.status = CallStatus::Queued(counter, pending);
         self.outputs.push_back(FollowerOutput::Call { ticket, status: own.status.clone() });

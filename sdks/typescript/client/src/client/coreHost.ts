@@ -50,6 +50,8 @@ export interface CoreHostEvents {
   worked(): void;
   /** Another tab leads by now. */
   overtaken(): void;
+  /** A tab that follows has another leader from now on. */
+  leaderChanged(): void;
   /** The core is broken, which is a bug in it. Nothing works any more until the page is loaded again. */
   broke(error: unknown): void;
 }

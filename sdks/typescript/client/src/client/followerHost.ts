@@ -53,7 +53,10 @@ export class FollowerHost extends CoreHost {
         }
         return;
       case "leads":
-        return this.receive(() => this.core.leaderChanged(...this.now()));
+        return this.receive(() => {
+          this.core.leaderChanged(...this.now());
+          this.events.leaderChanged();
+        });
       case "toLeader":
       case "gone":
       case "full":

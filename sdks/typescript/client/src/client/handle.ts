@@ -15,8 +15,7 @@ interface Waiting {
 }
 
 export class Handle implements MutationHandle {
-  /** Another one once it had to be called again: another tab took the lead before it was stored. */
-  id: MutationId;
+  readonly id: MutationId;
   readonly #cancel: () => boolean;
   readonly #watched: Watched<MutationStatus>;
   #status: MutationStatus = { state: "pending", durable: false, sent: false, wouldReject: undefined };
@@ -77,6 +76,11 @@ export class Handle implements MutationHandle {
   /** Everybody who follows it has applied it. */
   delivered(): void {
     this.become({ state: "confirmed", delivered: true }, undefined);
+  }
+
+  /** Whether it is heard when it is delivered. */
+  get isFollowed(): boolean {
+    return this.#unfollowed === undefined;
   }
 
   /** Ends the wait for delivery: nobody will hear of it. */

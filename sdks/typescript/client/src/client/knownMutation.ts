@@ -18,14 +18,23 @@ export interface KnownMutation {
   error: Error | undefined;
 }
 
-/** A call that this tab made while it did not lead. */
+/** A named call of this tab. Its ticket names it for whichever tab leads. */
 export interface OwnCall {
   readonly ticket: string;
+  /** Of an operation of a log. */
+  readonly log: LogOfCall | undefined;
   /** Milliseconds since 1970. */
   readonly calledAt: number;
   /** `kept`: no core has it yet. `called`: it is on its way to the disk. `stored`: it is there, in the outbox or in the queue. */
   stage: "kept" | "called" | "stored";
-  /** Its counter, once it is queued. */
+  /** Its counter, once it is queued. Each leader may give it another one. */
   counter: number | undefined;
   wish: "keep" | "takeBack";
+}
+
+/** Which operation of which log a call is. */
+export interface LogOfCall {
+  readonly name: string;
+  readonly instance: unknown;
+  readonly operation: string;
 }

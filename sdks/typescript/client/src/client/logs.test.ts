@@ -4,6 +4,7 @@ import { after, before, describe, test } from "node:test";
 import { Abort, type ClientOf, defineLog, defineMutators, defineSchema, mutator, operation, s, table } from "../index.js";
 import { type DevServer, startDevServer } from "../testing/devServer.js";
 import { FakeDevice } from "../testing/fakeDevice.js";
+import { nextWrite } from "../testing/nextWrite.js";
 import { until } from "../testing/until.js";
 
 const sheet = defineLog(
@@ -179,6 +180,89 @@ describe("a log", () => {
     await assert.rejects(log.do.stray().until("confirmed"), /reads and writes the rows of its own log/);
     await assert.rejects(app.mutate.meddle("x").until("confirmed"), /make it an operation of the log/);
     assert.equal(log.stopped, undefined);
+  });
+});
+
+describe("a log of a tab that is robbed of the lead", () => {
+  let server: DevServer;
+  const clients: App[] = [];
+
+  before(async () => {
+    server = await startDevServer();
+  });
+  after(async () => {
+    await Promise.all(clients.map((client) => client.close()));
+    await server.stop();
+  });
+
+  async function openTwo(): Promise<[device: FakeDevice, first: App, second: App]> {
+    const device = new FakeDevice();
+    for (const _ of [0, 1]) {
+      const app: App = await device.openTab({ url: server.url, token: server.token, name: "sheets", user: "ann", schema, mutators });
+      clients.push(app);
+      await until("the connection", () => app.connection.status === "online");
+    }
+    return [device, ...clients.slice(-2)] as [FakeDevice, App, App];
+  }
+
+  /** The second of two tabs leads, the first one stood still. */
+  async function rob(device: FakeDevice, at: number, next: App): Promise<void> {
+    const wake = device.standStill(at);
+    await until("the lead", () => next.connection.role === "leader");
+    wake();
+  }
+
+  test("is the same log when that tab leads again", async () => {
+    const [device, first, second] = await openTwo();
+    const [budget, plans] = [first.log(sheet, "budget"), first.log(sheet, "plans")];
+    const left = first.log(sheet, "left");
+    await Promise.all([budget, plans].map((log) => log.do.append({ at: "B1", text: "1" }).until("confirmed")));
+    left.leave();
+    assert.equal(budget.position, 2);
+    await rob(device, 0, second);
+    await until("that the first follows", () => first.connection.role === "follower" && first.connection.status === "online");
+    assert.throws(() => budget.do.append({ at: "B1", text: "x" }), { code: "not-leading" });
+    assert.equal(budget.position, 2, "as it was known last");
+    await second.log(sheet, "budget").do.append({ at: "B1", text: "2" }).until("confirmed");
+    await rob(device, 1, first);
+    assert.equal(first.log(sheet, "plans"), plans, "the same object");
+    await budget.do.append({ at: "B1", text: "3" }).until("confirmed");
+    assert.deepEqual([await textAt(first, "B1", "budget"), await textAt(first, "B1", "plans")], ["123", "1"]);
+    assert.deepEqual([budget.position, plans.position, left.position], [4, 2, 0]);
+    assert.throws(() => left.do.append({ at: "B1", text: "x" }), { code: "call", message: /is not joined/ });
+    assert.equal(first.log(sheet, "left"), left);
+  });
+
+  test("gets an operation that was not stored as its own", async () => {
+    const [device, first, second] = await openTwo();
+    const log = first.log(sheet, "cut");
+    await log.do.append({ at: "B1", text: "1" }).until("confirmed");
+    device.cut = true;
+    const written = nextWrite("fails");
+    const late = log.do.append({ at: "B1", text: "2" });
+    await written;
+    await rob(device, 0, second);
+    device.cut = false;
+    second.goOnline();
+    await late.until("confirmed");
+    assert.equal(await textAt(second, "B1", "cut"), "12");
+  });
+
+  test("gets it also when that tab leads again at once", async () => {
+    const [device, first, second] = await openTwo();
+    const log = first.log(sheet, "again");
+    await second.close();
+    device.cut = true;
+    const written = nextWrite("fails");
+    const late = log.do.append({ at: "B1", text: "1" });
+    await written;
+    await device.locks?.request("iolite/sheets/ann", { steal: true }, () => undefined);
+    device.cut = false;
+    await until("the lead", () => first.connection.role === "leader" && first.pending.length === 1);
+    first.goOnline();
+    await late.until("confirmed");
+    assert.equal(await textAt(first, "B1", "again"), "1");
+    assert.equal(log.position, 2);
   });
 });
 

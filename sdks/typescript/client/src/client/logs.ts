@@ -1,7 +1,7 @@
 /**
  * The logs that a tab has joined, and the calls of their operations.
  *
- * Invariant: only a tab that leads joins logs, and it leads for as long as it works.
+ * Invariants: only a tab that leads joins logs; what the app holds of a log stays that log's, whichever core leads in the tab. Numbers of logs are those of one core.
  */
 
 import { IoliteError } from "../errors.js";
@@ -13,17 +13,22 @@ import { encodeArguments } from "../arguments/stored.js";
 import { closureOfCall } from "./closureOfCall.js";
 import type { LeaderHost } from "./leaderHost.js";
 import { Listeners } from "./listeners.js";
+import { operate } from "./ownCall.js";
 import type { Seat } from "./seat.js";
 import type { Log, LogMember, MutationHandle, Stop } from "./types.js";
 
 /** How far a log is replayed, why no further, and after how many entries another member has another state. */
 type State = readonly [position: number, stopped: string | undefined, differs: number | undefined];
 
+const NOTHING_REPLAYED: State = [0, undefined, undefined];
+
 type Operations = Readonly<Record<string, Mutator>>;
 
 export class Logs {
   readonly #seat: Seat;
   readonly #operations: ReadonlyMap<string, Mutator>;
+  /** By name and instance, all that the app was given. */
+  readonly #byKey = new Map<string, OneLog>();
   readonly #byNumber = new Map<number, OneLog>();
 
   constructor(seat: Seat) {
@@ -41,15 +46,25 @@ export class Logs {
     }
     const host = leaderOf(this.#seat);
     const number = host.callOnly((core) => core.joinLog(definition.name, instance));
-    const known = this.#byNumber.get(number);
-    if (known !== undefined) {
-      return known;
-    }
-    const joined = new OneLog(this.#seat, definition, number);
-    this.#byNumber.set(number, joined);
+    const key = JSON.stringify([definition.name, encodeArguments(instance)]);
+    const log = this.#byNumber.get(number) ?? this.#byKey.get(key) ?? new OneLog(this.#seat, definition, structuredClone(instance));
+    this.#byKey.set(key, log);
+    this.#byNumber.set(number, log);
+    log.joined(host, number);
     host.drain();
     this.#seat.worked();
-    return joined;
+    return log;
+  }
+
+  /** Another core leads in this tab. It joins what this tab had joined. The caller drains. */
+  attach(host: LeaderHost): void {
+    this.#byNumber.clear();
+    for (const log of this.#byKey.values()) {
+      const number = log.rejoined(host);
+      if (number !== undefined) {
+        this.#byNumber.set(number, log);
+      }
+    }
   }
 
   /** The closure of an operation, for when it is called and when it is replayed; undefined if no log has one of that name. */
@@ -87,21 +102,50 @@ class OneLog implements Log<Operations> {
   readonly do: Record<string, (args?: unknown) => MutationHandle> = {};
   readonly name: string;
   readonly #seat: Seat;
-  readonly #number: number;
+  readonly #instance: unknown;
+  /** In the core that leads in this tab, or led last; undefined once it is left. */
+  #number: number | undefined;
+  #rebasedMs = 0;
   readonly #ends = new Listeners<string>();
   readonly #memberships = new Listeners<readonly LogMember[]>();
   #lastMembers: readonly LogMember[] = [];
-  #last: State = [0, undefined, undefined];
+  #last = NOTHING_REPLAYED;
 
-  constructor(seat: Seat, { name, operations }: LogDefinition, number: number) {
+  constructor(seat: Seat, { name, operations }: LogDefinition, instance: unknown) {
     this.#seat = seat;
-    this.#number = number;
+    this.#instance = instance;
     this.name = name;
     for (const [own, { parser }] of Object.entries(operations as Operations)) {
       this.do[own] = (args) => {
         parser?.parse(args);
         return this.#call(name, own, encodeArguments(args));
       };
+    }
+  }
+
+  /** It is joined in this core, under this number. */
+  joined(host: LeaderHost, number: number): void {
+    this.#number = number;
+    if (this.#rebasedMs > 0) {
+      host.callOnly((core) => core.rebaseLogEvery(number, this.#rebasedMs));
+    }
+  }
+
+  /** Another core leads in this tab. Returns its number for this log; undefined if the log was left, or has no place beside others any more. */
+  rejoined(host: LeaderHost): number | undefined {
+    if (this.#number === undefined) {
+      return undefined;
+    }
+    try {
+      const number = host.callOnly((core) => core.joinLog(this.name, this.#instance));
+      this.joined(host, number);
+      return number;
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      this.#number = undefined;
+      this.#last = [this.#last[0], reason, this.#last[2]];
+      this.#seat.notifier.add(() => this.callBack(reason));
+      return undefined;
     }
   }
 
@@ -119,14 +163,16 @@ class OneLog implements Log<Operations> {
 
   rebaseEvery(ms: number): void {
     const host = leaderOf(this.#seat);
-    host.callOnly((core) => core.rebaseLogEvery(this.#number, ms));
+    const number = this.#checkJoined();
+    host.callOnly((core) => core.rebaseLogEvery(number, ms));
+    this.#rebasedMs = ms;
     host.drain();
   }
 
   get members(): readonly LogMember[] {
-    const host = this.#seat.host;
-    if (host?.role === "leader") {
-      const parts = host.callOnly((core) => core.logMembers(this.#number)) as readonly (string | boolean)[];
+    const [host, number] = [this.#seat.host, this.#number];
+    if (host?.role === "leader" && number !== undefined) {
+      const parts = host.callOnly((core) => core.logMembers(number)) as readonly (string | boolean)[];
       this.#lastMembers = readMembers(parts);
     }
     return this.#lastMembers;
@@ -147,7 +193,12 @@ class OneLog implements Log<Operations> {
 
   leave(): void {
     const host = leaderOf(this.#seat);
-    host.callOnly((core) => core.leaveLog(this.#number));
+    const number = this.#number;
+    if (number === undefined) {
+      return;
+    }
+    host.callOnly((core) => core.leaveLog(number));
+    [this.#number, this.#last, this.#lastMembers, this.#rebasedMs] = [undefined, NOTHING_REPLAYED, [], 0];
     host.drain();
     this.#seat.worked();
   }
@@ -158,27 +209,25 @@ class OneLog implements Log<Operations> {
 
   /** How far it is replayed, and why no further. Once the client is closed: as it was known last. */
   get #state(): State {
-    const host = this.#seat.host;
-    if (host?.role === "leader") {
-      this.#last = host.callOnly((core) => core.logState(this.#number)) as readonly unknown[] as State;
+    const [host, number] = [this.#seat.host, this.#number];
+    if (host?.role === "leader" && number !== undefined) {
+      this.#last = host.callOnly((core) => core.logState(number)) as readonly unknown[] as State;
     }
     return this.#last;
   }
 
-  #call(log: string, own: string, json: string): MutationHandle {
-    const host = leaderOf(this.#seat);
-    const counter = host.callOnly((core, _, wallMs) => core.operateLog(this.#number, own, json, wallMs));
-    const handle = this.#seat.book.begin(counter, fullName(log, own), json, () => this.#cancelled(counter));
-    host.drain();
-    this.#seat.changed();
-    return handle;
+  #checkJoined(): number {
+    if (this.#number === undefined) {
+      throw new IoliteError("call", `the log ${JSON.stringify(this.name)} is not joined: join it first`);
+    }
+    return this.#number;
   }
 
-  #cancelled(counter: number): boolean {
-    const host = this.#seat.host;
-    const cancelled = host?.role === "leader" && host.call((core) => core.cancel(counter));
-    this.#seat.notifier.flush();
-    return cancelled;
+  #call(name: string, operation: string, json: string): MutationHandle {
+    const host = leaderOf(this.#seat);
+    // The call itself would join it again, and it was left on purpose.
+    this.#checkJoined();
+    return operate(this.#seat, host, { name, instance: this.#instance, operation }, fullName(name, operation), json);
   }
 }
 

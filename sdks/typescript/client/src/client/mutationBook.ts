@@ -2,11 +2,10 @@
  * The mutations that a tab knows: their handles, and the lists of what is pending and refused. It is the same one, whichever core the tab
  * works through.
  *
- * Invariant: a mutation that was called by ticket is named by that in every tab, any other one by its client and counter.
+ * Invariant: a named call has a ticket, which names it in every tab and under every leader. Counters are those of one leader: with another one they are void.
  */
 
 import { IoliteError } from "../errors.js";
-import { newId } from "../id.js";
 import type { Closure, RunResult } from "../transaction/runClosure.js";
 import type { Core } from "../wasm/iolite_wasm.js";
 import { decodeArguments } from "../arguments/stored.js";
@@ -55,8 +54,6 @@ export interface BookOptions {
   /** Whether a table says `.delivered()`, or is of a log. */
   readonly follows: boolean;
   settled(mutation: SettledMutation): void;
-  /** Milliseconds since 1970. */
-  wallMs(): number;
 }
 
 const NOTHING_FOLLOWED = "no table of the schema says .delivered(), so nobody is followed: say it of a table that the mutation writes";
@@ -73,8 +70,8 @@ export class MutationBook {
   readonly #dismissed = new Set<MutationId>();
   #refusedCount = 0;
   #isLost = false;
-  /** By counter, what this tab called while it led and stored, before another one took the lead from it. */
-  readonly #handedOver = new Map<number, KnownMutation>();
+  /** Whether the core leads: then it lists all calls that it has. */
+  #leads = false;
   /** By counter, the calls of this tab that took effect and are not delivered yet. */
   readonly #undelivered = new Map<number, Handle>();
 
@@ -83,14 +80,20 @@ export class MutationBook {
   }
 
   /** There is another core. What it lists is known from now on; calls by ticket are followed on. */
-  attach(core: Listings): void {
+  attach(core: Listings, role: "leader" | "follower"): void {
     this.#core = core;
-    this.#byCounter.clear();
-    this.#handedOver.forEach((known, counter) => this.#byCounter.set(counter, known));
+    this.#leads = role === "leader";
+    this.forgetCounters();
     this.#unfollow(LEAD_CHANGED);
     for (const [counter, ticket, name, args] of core.pending() as ListedPending[]) {
       this.#note(counter, [ticket, name, args]);
     }
+  }
+
+  /** Another tab leads, which may give other counters. */
+  forgetCounters(): void {
+    this.#byCounter.clear();
+    this.calls.forEach(({ call }) => (call.counter = undefined));
   }
 
   /** The core is about to end: what it lists now is shown until there is another one. */
@@ -98,19 +101,16 @@ export class MutationBook {
     this.#core = lastWordsOf(this.#core);
   }
 
-  /** A mutator was called in the tab that leads. */
-  begin(counter: number, name: string, args: string, cancel: () => boolean): Handle {
-    const known = this.#note(counter, [undefined, name, args]);
-    const unfollowed = this.#options.follows ? undefined : NOTHING_FOLLOWED;
-    return (known.handle = new Handle(known.id, this.#options.notifier, cancel, unfollowed));
-  }
-
-  /** A mutator was called in a tab that does not lead. */
-  beginByTicket(call: OwnCall, name: string, args: string, cancel: () => boolean): Handle {
-    const unfollowed = this.#options.follows ? TAB_FOLLOWS : NOTHING_FOLLOWED;
-    const handle = new Handle(call.ticket, this.#options.notifier, cancel, unfollowed);
-    const known = { id: call.ticket, name, args, call, handle, transaction: undefined, error: undefined };
-    this.#byTicket.set(call.ticket, known);
+  /** A mutator, or an operation of a log, was called: with a counter in the tab that leads. */
+  begin(call: OwnCall, name: string, args: string, cancel: () => boolean): Handle {
+    const { ticket, counter } = call;
+    const unfollowed = counter === undefined ? TAB_FOLLOWS : undefined;
+    const handle = new Handle(ticket, this.#options.notifier, cancel, this.#options.follows ? unfollowed : NOTHING_FOLLOWED);
+    const known = { id: ticket, name, args, call, handle, transaction: undefined, error: undefined };
+    this.#byTicket.set(ticket, known);
+    if (counter !== undefined) {
+      this.#byCounter.set(counter, known);
+    }
     return handle;
   }
 
@@ -158,6 +158,7 @@ export class MutationBook {
     known.transaction?.submitted(attempt);
     if (known.call !== undefined) {
       known.call.counter = counter;
+      known.call.stage = status.durable ? "stored" : known.call.stage;
     }
     // What was in the outbox is on the disk, whatever the queue says.
     const durable = status.durable || known.call?.stage === "stored";
@@ -170,7 +171,7 @@ export class MutationBook {
     this.#undelivered.delete(counter);
   }
 
-  /** A call that this tab made while it did not lead got on, or ended. */
+  /** A call of this tab got on, or ended. */
   callBecame(ticket: string, status: CallStatus): void {
     const known = this.#byTicket.get(ticket);
     if (known === undefined) {
@@ -193,43 +194,11 @@ export class MutationBook {
     }
   }
 
-  /**
-   * Another tab has taken the lead from this one. What this tab called and stored is in that one's queue, or has ended; what was not stored is called again, by ticket.
-   * Not for while a core is there.
-   */
+  /** Another tab has taken the lead from this one. Its calls that have not ended go on by ticket. Not for while a core is there. */
   handOver(): void {
-    for (const [counter, known] of this.#byCounter) {
-      const { transaction, handle, name, args } = known;
-      transaction?.failed(new IoliteError("not-leading", TRANSACTION_CUT));
-      if (handle === undefined || known.call !== undefined || name === undefined || args === undefined) {
-        continue;
-      }
-      if (handle.status.state === "pending" && !handle.status.durable) {
-        const call: OwnCall = { ticket: newId(), calledAt: this.#options.wallMs(), stage: "kept", counter: undefined, wish: "keep" };
-        handle.id = call.ticket;
-        this.#byTicket.set(call.ticket, { ...known, id: call.ticket, call });
-      } else {
-        this.#handedOver.set(counter, known);
-      }
-    }
-    this.#byCounter.clear();
-  }
-
-  /** The core knows what is pending and refused: what was handed over and is neither took effect while this tab stood still. */
-  settleHandedOver(): void {
-    if (this.#handedOver.size === 0) {
-      return;
-    }
-    const pending = new Set((this.#core.pending() as ListedPending[]).map(([counter]) => counter));
-    const refused = new Map((this.#core.refused() as ListedRefused[]).map(([counter, , , , , detail]) => [counter, detail]));
-    for (const [counter, known] of this.#handedOver) {
-      if (!pending.has(counter)) {
-        const [reason, byApp] = refused.get(counter) ?? [];
-        const end: SettledStatus = reason === undefined ? { state: "confirmed" } : { state: byApp === true ? "rejected" : "quarantined", reason };
-        this.#settle(known, end, counter, 0);
-      }
-    }
-    this.#unfollow(LEAD_CHANGED);
+    this.#byCounter.forEach(({ transaction }) => transaction?.failed(new IoliteError("not-leading", TRANSACTION_CUT)));
+    this.forgetCounters();
+    this.calls.forEach(({ handle }) => handle?.unfollow(LEAD_CHANGED));
   }
 
   /** The storage is gone, and with it all that was not sent: what is pending is not durable. What was called is listed still. */
@@ -256,7 +225,7 @@ export class MutationBook {
   }
 
   #all(): KnownMutation[] {
-    return [...this.#byCounter.values(), ...this.#byTicket.values(), ...this.#handedOver.values()];
+    return [...this.#byCounter.values(), ...this.#byTicket.values()];
   }
 
   #unfollow(reason: string): void {
@@ -273,7 +242,8 @@ export class MutationBook {
       status: this.#asKept(readStatus(status) as PendingStatus),
     }));
     const ids = new Set(listed.map(({ id }) => id));
-    const unqueued = this.calls.filter(({ id }) => !ids.has(id));
+    // Where it leads, a call that has a counter and is not listed ends: it waits for the disk only.
+    const unqueued = this.calls.filter(({ id, call }) => !ids.has(id) && !(this.#leads && call.counter !== undefined));
     return [...listed, ...unqueued.map(pendingCall)];
   }
 
@@ -317,6 +287,9 @@ export class MutationBook {
 
   #note(counter: number, [ticket, name, args]: Called): KnownMutation {
     const own = ticket === undefined ? undefined : this.#byTicket.get(ticket);
+    if (own !== undefined) {
+      own.call.counter = counter;
+    }
     const id = this.#idOf(counter, ticket);
     const known = own ?? { id, name, args, call: undefined, handle: undefined, transaction: undefined, error: undefined };
     this.#byCounter.set(counter, known);
@@ -340,7 +313,6 @@ export class MutationBook {
   #settle(known: KnownMutation, status: SettledStatus, counter: number | undefined, attempt: number): void {
     if (counter !== undefined) {
       this.#byCounter.delete(counter);
-      this.#handedOver.delete(counter);
     }
     if (known.call !== undefined) {
       this.#byTicket.delete(known.call.ticket);
@@ -350,7 +322,7 @@ export class MutationBook {
       tellDeveloper(known, status.reason);
     }
     known.handle?.become(status, error);
-    if (this.#options.follows && status.state === "confirmed" && counter !== undefined && known.call === undefined && known.handle !== undefined) {
+    if (this.#options.follows && status.state === "confirmed" && counter !== undefined && known.handle?.isFollowed === true) {
       this.#undelivered.set(counter, known.handle);
     }
     settleTransaction(known, status, attempt);

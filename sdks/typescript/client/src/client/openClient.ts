@@ -9,11 +9,7 @@ import type { Client } from "./types.js";
 export async function openClient(options: TabOptions, platform: Platform): Promise<Client> {
   const seat = new Seat(options, await placeOfTab(options, platform));
   try {
-    if (seat.place.leadership.isWaiting) {
-      seat.follow();
-    } else {
-      await seat.lead();
-    }
+    await seat.begin();
   } catch (error) {
     // Its storage or its schema cannot be used: it is not to lead later, and another tab may.
     await seat.close();

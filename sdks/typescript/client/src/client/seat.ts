@@ -10,6 +10,7 @@ import { ALONE, type Leadership, seekLeadership } from "../tabs/leadership.js";
 import { LeaderWatch, PATIENCE } from "../tabs/leaderWatch.js";
 import { TabChannel, type TabMessage } from "../tabs/tabChannel.js";
 import { Tokens } from "../tabs/tokens.js";
+import { WriterMark } from "../tabs/writerMark.js";
 import type { Closure } from "../transaction/runClosure.js";
 import { OutputKind } from "../wasm/iolite_wasm.js";
 import { addressesOf } from "./addresses.js";
@@ -27,10 +28,12 @@ import type { OneObservation } from "./observation.js";
 import type { News } from "./outputs.js";
 import type { PlaceOfTab, TabOptions } from "./placeOfTab.js";
 import { Settling } from "./settling.js";
-import { takeOverCalls, tellDismissed } from "./takeOver.js";
+import { callAgain, takeOverCalls, tellDismissed } from "./takeOver.js";
 import type { PendingMutation, RefusedMutation, SettledMutation } from "./types.js";
 import { ViewsWatch } from "./viewsWatch.js";
 import { Watched } from "./watched.js";
+
+const OTHER_VERSION = "another version of the app leads in another tab: reload this tab, or close the other";
 
 export class Seat implements CoreHostEvents {
   readonly options: TabOptions;
@@ -52,10 +55,12 @@ export class Seat implements CoreHostEvents {
   #linkMessage: string | undefined;
   #host: LeaderHost | FollowerHost | undefined;
   #leadership: Leadership;
+  /** Undefined where there are no other tabs. */
+  readonly #writer: WriterMark | undefined;
   /** While this tab follows. */
   #watch: LeaderWatch | undefined;
-  /** The work that has to end before the storage is closed and the lead given back. */
-  #takingOver: Promise<void> | undefined;
+  /** What this tab does to lead and to follow, one after the other. It has to end before the storage is closed and the lead given back. */
+  #turns: Promise<void> = Promise.resolve();
   #abandoning: Promise<void> | undefined;
   #isOpening = false;
   #failure: IoliteError | undefined;
@@ -69,6 +74,7 @@ export class Seat implements CoreHostEvents {
     this.#tokens = new Tokens(options.token);
     const { platform, name, chosen } = place;
     this.#leadership = place.leadership;
+    this.#writer = place.leadership === ALONE || platform.locks === undefined ? undefined : new WriterMark(platform.locks, name);
     this.#storageMessage = chosen.message;
     this.connection = new ConnectionWatch(this.notifier, chosen.storage.kind);
     this.connection.change({ paused: options.paused === true, message: chosen.message });
@@ -77,7 +83,7 @@ export class Seat implements CoreHostEvents {
     }
     const settled = (mutation: SettledMutation): void => this.settled.deliver(() => mutation);
     const follows = Object.values(options.schema.tables).some(({ policy }) => policy.delivered || policy.log !== undefined);
-    this.book = new MutationBook({ notifier: this.notifier, development: options.development, follows, settled, wallMs: platform.wallMs });
+    this.book = new MutationBook({ notifier: this.notifier, development: options.development, follows, settled });
     this.pending = new Watched(this.notifier, () => this.book.pending());
     this.refused = new Watched(this.notifier, () => this.book.refused());
     void chosen.storage.lost.then((reason) => {
@@ -114,8 +120,36 @@ export class Seat implements CoreHostEvents {
     }
   }
 
+  /**
+   * Takes the place that there is among the tabs. Where this tab leads, it resolves when what is stored is loaded.
+   *
+   * @throws when what is stored cannot be used.
+   */
+  async begin(): Promise<void> {
+    if (this.#leadership.isWaiting) {
+      this.follow();
+      return;
+    }
+    const led = this.#lead(this.#leadership);
+    // The caller closes this tab then.
+    this.#turns = led.catch(() => undefined);
+    await led;
+  }
+
+  #next(turn: () => Promise<void>): void {
+    const begun = this.#turns.then(() => (this.isOver ? undefined : turn()));
+    this.#turns = begun.catch((error: unknown) => this.#fail(error));
+  }
+
+  /** @throws while another version of the app leads: that tab does not answer what was called here. */
+  checkAnswered(): void {
+    if (this.#host !== undefined && this.connection.state.role === "waiting") {
+      throw new IoliteError("not-ready", OTHER_VERSION);
+    }
+  }
+
   /** Another tab leads: works through that one, and leads when it is gone, or stands still. */
-  follow(): void {
+  follow(): FollowerHost {
     if (this.#channel === undefined) {
       throw new Error("a tab follows where there is a channel");
     }
@@ -123,7 +157,7 @@ export class Seat implements CoreHostEvents {
     const { platform, chosen } = this.place;
     const host = FollowerHost.open(chosen.storage, { platform, schema, development, cacheBytes, channel: this.#channel }, this);
     this.#host = host;
-    this.book.attach(host.listings);
+    this.book.attach(host.listings, host.role);
     this.connection.change({ role: "follower", status: "connecting" });
     this.observations.attach(host);
     host.drain();
@@ -134,10 +168,11 @@ export class Seat implements CoreHostEvents {
     });
     void leadership.won.then(() => {
       if (!this.isOver) {
-        this.#takingOver = this.lead().catch((error: unknown) => this.#fail(error));
         this.#heedTheft();
+        this.#next(() => this.#lead(leadership));
       }
     });
+    return host;
   }
 
   /** Not from a tab of an older release, which would go on to write. */
@@ -161,6 +196,10 @@ export class Seat implements CoreHostEvents {
     }
   }
 
+  leaderChanged(): void {
+    this.book.forgetCounters();
+  }
+
   /** One after the other with what this tab does to lead. */
   #stepDown(leadership: Leadership): void {
     if (this.isOver || this.#leadership !== leadership || leadership === ALONE) {
@@ -168,14 +207,13 @@ export class Seat implements CoreHostEvents {
     }
     // Until this tab follows it hears from several sides that it was robbed, and steps down once.
     this.#leadership = ALONE;
-    this.#takingOver = (this.#takingOver ?? Promise.resolve())
-      .then(() => this.#followAgain(leadership))
-      .catch((error: unknown) => this.#fail(error));
+    this.#next(() => this.#followAgain(leadership));
   }
 
   async #followAgain(leadership: Leadership): Promise<void> {
     const led = this.#vacate();
     await led?.stepDown();
+    this.#writer?.end();
     leadership.release();
     const { platform, name, chosen } = this.place;
     chosen.storage.follow();
@@ -188,37 +226,26 @@ export class Seat implements CoreHostEvents {
       return this.#leadership.release();
     }
     if (this.#leadership.isWaiting) {
-      this.follow();
-      this.#callAgain();
+      const host = this.follow();
+      callAgain(this.book, host);
+      host.drain();
     } else {
       this.#heedTheft();
-      await this.lead();
+      await this.#lead(this.#leadership);
     }
     this.changed();
-  }
-
-  /** Calls again, by ticket, all calls of this tab that have not ended: the leader knows the tickets of those that it has. */
-  #callAgain(): void {
-    const host = this.#host;
-    if (host?.role === "follower") {
-      for (const { name = "", args = "null", call } of this.book.calls) {
-        try {
-          host.callOnly((core, _, wallMs) => core.call(call.ticket, name, args, wallMs));
-          [call.stage, call.counter] = ["called", undefined];
-        } catch (error) {
-          const reason = error instanceof Error ? error.message : String(error);
-          this.book.callBecame(call.ticket, { state: "ended", status: { state: "cancelled", reason } });
-        }
-      }
-      host.drain();
-    }
   }
 
   /**
    * This tab leads now: opens the core on what is stored, and goes on with what was there before. What is called until then is kept, since
    * a call that the core which ends would store could be stored, and made again.
    */
-  async lead(): Promise<void> {
+  async #lead(leadership: Leadership): Promise<void> {
+    // It may be robbed before and after each wait. Then it follows next.
+    const isRobbed = (): boolean => this.#leadership !== leadership;
+    if (isRobbed()) {
+      return;
+    }
     this.#watch?.stop();
     const followed = this.#vacate();
     if (followed?.role === "follower") {
@@ -227,18 +254,26 @@ export class Seat implements CoreHostEvents {
     }
     // It holds the lead and runs: who asks meanwhile is not to take it.
     this.#isOpening = true;
-    const opened = this.place.chosen.storage.lead(this.#leadership.isTaken ? "taken" : "given");
-    const stored = await opened.finally(() => (this.#isOpening = false));
-    if (!this.isOver) {
+    const stored = await this.#openStorage(leadership).finally(() => (this.#isOpening = false));
+    if (stored !== undefined && !this.isOver && !isRobbed()) {
       this.#goOn(this.#openLeader(stored), followed === undefined ? "first" : "again");
     }
   }
 
+  /** Undefined if the lead was lost before. */
+  async #openStorage(leadership: Leadership): Promise<Uint8Array[] | undefined> {
+    const writes = await this.#writer?.begin();
+    if (this.isOver || this.#leadership !== leadership) {
+      return undefined;
+    }
+    return this.place.chosen.storage.lead(leadership.isTaken || writes === "beside others" ? "taken" : "given");
+  }
+
   #goOn(host: LeaderHost, time: "first" | "again"): void {
     this.#host = host;
-    this.book.attach(host.listings);
+    this.book.attach(host.listings, host.role);
+    this.logs.attach(host);
     takeOverCalls(this.book, host);
-    this.book.settleHandedOver();
     this.connection.change({ role: "leader", refusal: undefined, message: this.#storageMessage });
     this.connection.change({ status: time === "first" || this.connection.state.paused ? "offline" : "connecting" });
     this.observations.attach(host);
@@ -308,7 +343,7 @@ export class Seat implements CoreHostEvents {
 
   async #close(): Promise<void> {
     // Waits also where there is nothing to wait for: a closure may have asked for this, and the core has to end its work first.
-    await this.#takingOver;
+    await this.#turns;
     await this.#abandoning;
     this.#watch?.stop();
     try {
@@ -331,6 +366,7 @@ export class Seat implements CoreHostEvents {
   /** Not before all is written: who leads next reads the storage. */
   #letGo(): void {
     this.place.chosen.storage.close();
+    this.#writer?.end();
     this.#leadership.release();
   }
 
@@ -424,9 +460,6 @@ export class Seat implements CoreHostEvents {
     if (this.#host?.role === "follower") {
       const refused = status === "refused" && !this.#host.isFollowing;
       this.connection.change({ role: refused ? "waiting" : "follower" });
-      if (this.#host.isFollowing) {
-        this.book.settleHandedOver();
-      }
       // Another leader may list other mutations without telling of each, and what the one before did not hear of.
       this.#listsChanged();
       tellDismissed(this.book, this.#host);

@@ -9,6 +9,8 @@ interface Place {
   readonly book: MutationBook;
   /** @throws when there will be no core any more. */
   checkUsable(): void;
+  /** @throws while nobody answers what is called here. */
+  checkAnswered(): void;
 }
 
 export class Settling {
@@ -24,6 +26,7 @@ export class Settling {
     this.#place.checkUsable();
     this.#place.host?.react();
     while (this.#place.host === undefined || this.#place.book.hasUnanswered) {
+      this.#place.checkAnswered();
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
       this.#place.checkUsable();
       this.#place.host?.react();

@@ -1,11 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, mock, test } from "node:test";
 
+import { IDBObjectStore } from "fake-indexeddb";
+
 import { LeaderHost } from "./leaderHost.js";
 import { MARKS_MAX } from "../storage/fence.js";
 import { openIndexedDbStorage } from "../storage/indexedDbStorage.js";
 import { FakeDevice } from "../testing/fakeDevice.js";
 import { type App, NotesStage } from "../testing/notesStage.js";
+import { sleepAsLeader } from "../testing/sleepAsLeader.js";
 import { until } from "../testing/until.js";
 import { PATIENCE } from "../tabs/leaderWatch.js";
 
@@ -77,6 +80,47 @@ describe("a tab that leads and stands still", () => {
     const { device, tabs } = await openTabs(2);
     await new Promise((resolve) => setTimeout(resolve, device.patience.askMs * 20));
     assert.deepEqual(tabs.map(({ connection }) => connection.role), ["leader", "follower"]);
+  });
+
+  test("is robbed while it opens, gets one core, and follows", async () => {
+    const device = new FakeDevice();
+    device.patience = PATIENCE;
+    await (await stage.open(device)).close();
+    const release = await device.holdStorage(STORAGE);
+    const opened = mock.method(LeaderHost, "open");
+    const opening = stage.open(device);
+    while ((await device.locks?.query())?.held?.some(({ name }) => name === STORAGE) !== true) {
+      await new Promise(setImmediate);
+    }
+    let giveBack = (): void => undefined;
+    const stolen = device.locks?.request(STORAGE, { steal: true }, () => new Promise<void>((resolve) => (giveBack = resolve)));
+    stolen?.catch(() => undefined);
+    release();
+    const app = await opening;
+    await until("that it follows", () => app.connection.role === "follower");
+    assert.equal(opened.mock.callCount(), 0, "another one leads");
+    giveBack();
+    await app.mutate.hit({ page: "opened" }).until("confirmed");
+    assert.equal(opened.mock.callCount(), 1);
+    opened.mock.restore();
+  });
+
+  test("keeps the others from leading while the device has no room to fence it out", async () => {
+    const { device, tabs } = await openTabs(3);
+    const first = tabs[0] as App;
+    const { put } = IDBObjectStore.prototype;
+    const full = mock.method(IDBObjectStore.prototype, "put", function (this: IDBObjectStore, ...given: [unknown, IDBValidKey]) {
+      if (given[1] === "generation") {
+        throw new DOMException("there is no room", "QuotaExceededError");
+      }
+      return put.apply(this, given);
+    });
+    const wake = sleepAsLeader(device, 0);
+    await until("that nobody else can lead", () => tabs.slice(1).every(({ connection }) => connection.role === "waiting"));
+    wake();
+    await until("that it leads again", () => first.connection.role === "leader" && first.connection.status === "online");
+    await first.mutate.hit({ page: "full" }).until("confirmed");
+    full.mock.restore();
   });
 
   test("is one of four, twenty times, and every call of every tab takes effect once", async () => {

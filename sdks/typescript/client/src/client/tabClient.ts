@@ -13,10 +13,10 @@ import type { Schema } from "../schema/schema.js";
 import type { Closure } from "../transaction/runClosure.js";
 import { liveName } from "../wasm/iolite_wasm.js";
 import type { FollowerHost } from "./followerHost.js";
-import type { OwnCall } from "./knownMutation.js";
 import type { LeaderHost } from "./leaderHost.js";
+import { begin } from "./ownCall.js";
 import type { Seat } from "./seat.js";
-import { TAKEN_BACK, tellDismissed } from "./takeOver.js";
+import { tellDismissed } from "./takeOver.js";
 import { VIEWS, viewOf } from "./viewOption.js";
 import type {
   Client,
@@ -240,11 +240,7 @@ export class TabClient implements Client {
 
   #callJson(name: string, json: string): MutationHandle {
     this.#seat.checkUsable();
-    const host = this.#seat.host;
-    const handle = host?.role === "leader" ? this.#callLeading(host, name, json) : this.#callByTicket(host, name, json);
-    host?.drain();
-    this.#seat.changed();
-    return handle;
+    return begin(this.#seat, name, json);
   }
 
   /** While the tab takes the lead there is no core, and nobody knows what the text is. */
@@ -255,50 +251,6 @@ export class TabClient implements Client {
       throw new IoliteError("not-ready", "this tab takes the lead of the client just now: edit the text again in a moment");
     }
     return host.callOnly((core) => core.liveEdit(table, [...key], column, at, removed, inserted, newId()));
-  }
-
-  #callLeading(host: LeaderHost, name: string, json: string): MutationHandle {
-    const counter = host.callOnly((core, _, wallMs) => core.mutate(name, json, undefined, wallMs));
-    return this.#seat.book.begin(counter, name, json, () => this.#cancelled(counter));
-  }
-
-  /** In a tab that follows. While it takes the lead there is no core: the next one gets the call. */
-  #callByTicket(host: FollowerHost | undefined, name: string, json: string): MutationHandle {
-    const ticket = newId();
-    host?.callOnly((core, _, wallMs) => core.call(ticket, name, json, wallMs));
-    const stage = host === undefined ? "kept" : "called";
-    const calledAt = this.#seat.place.platform.wallMs();
-    const call: OwnCall = { ticket, calledAt, stage, counter: undefined, wish: "keep" };
-    const handle = this.#seat.book.beginByTicket(call, name, json, () => {
-      const { status } = handle;
-      return status.state === "pending" && !status.sent && this.#takeBack(call);
-    });
-    return handle;
-  }
-
-  #takeBack(call: OwnCall): boolean {
-    const host = this.#seat.host;
-    if (this.#seat.isOver) {
-      return false;
-    }
-    if (host?.role === "leader") {
-      return call.counter !== undefined && this.#cancelled(call.counter);
-    }
-    call.wish = "takeBack";
-    if (call.stage === "kept") {
-      this.#seat.book.callBecame(call.ticket, TAKEN_BACK);
-      this.#seat.changed();
-    }
-    host?.call((core) => core.takeBack(call.ticket));
-    return true;
-  }
-
-  /** In a tab that leads; not any more once its core has ended. */
-  #cancelled(counter: number): boolean {
-    const host = this.#seat.host;
-    const cancelled = host?.role === "leader" && host.call((core) => core.cancel(counter));
-    this.#seat.notifier.flush();
-    return cancelled;
   }
 }
 

@@ -170,6 +170,16 @@ describe("two tabs of one user", () => {
     await until("the lead", () => other.connection.role === "leader");
   });
 
+  test("of which one has another schema do not wait for each other", { timeout: 10_000 }, async () => {
+    const device = new FakeDevice();
+    await stage.open(device);
+    const schema = defineSchema({ others: live(s.counter()) });
+    const mutators = defineMutators(schema, { other: mutator((tx) => tx.others.ref("other").increment()) });
+    const other = stage.add(await device.openTab({ ...stage.options, schema, mutators }));
+    other.mutate.other();
+    await assert.rejects(other.settled(), { code: "not-ready", message: /reload this tab/ });
+  });
+
   test("are not harmed by messages of another release that lack parts", async () => {
     const [leader, follower, device] = await openTwo();
     const channel = device.channels?.open("iolite/notes/ann", () => undefined);

@@ -1,14 +1,16 @@
 /**
- * A tab that followed leads now: what becomes of what was called and dismissed in it before, as docs/protocols/tabs.md has it.
+ * A tab has another core, as it leads now or follows again: what becomes of what was called and dismissed in it before, as docs/protocols/tabs.md has it.
  *
  * Invariant: a call that was stored is never made again; one that was not is made once.
  */
 
 import type { CoreHost } from "./coreHost.js";
 import type { KnownMutation, OwnCall } from "./knownMutation.js";
+import type { FollowerHost } from "./followerHost.js";
 import type { LeaderHost } from "./leaderHost.js";
 import type { MutationBook } from "./mutationBook.js";
 import { type CallStatus, readCallStatus } from "./outputs.js";
+import type { Core } from "../wasm/iolite_wasm.js";
 
 /** Tells what was dismissed, and follows the calls of a book on, in their order. The caller drains. */
 export function takeOverCalls(book: MutationBook, host: LeaderHost): void {
@@ -17,6 +19,21 @@ export function takeOverCalls(book: MutationBook, host: LeaderHost): void {
     book.callBecame(known.call.ticket, known.call.stage === "stored" ? statusOf(known.call, host) : made(known, host));
     if (known.call.wish === "takeBack") {
       takeBack(known.call, host);
+    }
+  }
+}
+
+/**
+ * Goes on, in a core that follows, with the calls of a book: those that are known to be stored are asked about, the others are stored. A leader that has one already
+ * recognises it. The caller drains.
+ */
+export function callAgain(book: MutationBook, host: FollowerHost): void {
+  for (const { name = "", args = "null", call } of book.calls) {
+    const { ticket, log, stage, calledAt, wish } = call;
+    host.callOnly((core) => core.callAgain(ticket, name, args, log?.name, log?.instance, stage === "stored", calledAt));
+    call.stage = stage === "stored" ? stage : "called";
+    if (wish === "takeBack") {
+      host.callOnly((core) => core.takeBack(ticket));
     }
   }
 }
@@ -39,12 +56,20 @@ function statusOf({ ticket }: OwnCall, host: LeaderHost): CallStatus {
  */
 function made({ name = "", args = "null", call }: KnownMutation & { readonly call: OwnCall }, host: LeaderHost): CallStatus {
   try {
-    const counter = host.callOnly((core, _, wallMs) => core.mutate(name, args, call.ticket, wallMs));
+    const counter = host.callOnly((core, _, wallMs) => callIn(core, call, name, args, wallMs));
     return { state: "queued", counter, status: { state: "pending", durable: false, sent: false, wouldReject: undefined } };
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     return { state: "ended", status: { state: "cancelled", reason } };
   }
+}
+
+/** Calls in a core that leads, which recognises a call that it has. */
+export function callIn(core: Core, { ticket, log }: OwnCall, name: string, args: string, wallMs: number): number {
+  if (log === undefined) {
+    return core.mutate(name, args, ticket, wallMs);
+  }
+  return core.operateLog(core.joinLog(log.name, log.instance), log.operation, args, ticket, wallMs);
 }
 
 function takeBack({ counter }: OwnCall, host: LeaderHost): void {

@@ -166,7 +166,10 @@ export interface LogMember {
   readonly own: boolean;
 }
 
-/** A log that this client has joined. Its tables are read as any others, and changed by operations only. */
+/**
+ * A log that this client has joined. Its tables are read as any others, and changed by operations only. If another tab takes the lead, it stands still here, and goes on when
+ * this tab leads again.
+ */
 export interface Log<O = unknown> {
   /**
    * The log's operations. A call returns at once; its effect is visible in the view `optimistic`. It is confirmed when this client has replayed it, behind all
@@ -248,7 +251,7 @@ export interface Client<S extends Schema = Schema, M = unknown> {
    * frame of a page, and they run now for this. In a tab that follows another one, it waits for that one. It waits for no server and for no data. `read` and `peek` need none of it:
    * they see each call at once. In a handler of input events it brings what was written back into the boxes before the handler ends.
    *
-   * Rejects with `closed`, `storage` or `failed` as a call of a mutator throws.
+   * Rejects with `closed`, `storage` or `failed` as a call of a mutator throws, and with `not-ready` if something was called that waits for another version of the app.
    */
   settled(): Promise<void>;
   /**

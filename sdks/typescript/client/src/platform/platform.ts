@@ -39,7 +39,7 @@ export interface Platform {
   loadCore(): Promise<void>;
   openLink(url: string, events: LinkEvents): Link;
   readonly indexedDB: IDBFactory | undefined;
-  readonly locks: Pick<LockManager, "request"> | undefined;
+  readonly locks: Pick<LockManager, "request" | "query"> | undefined;
   readonly openChannel: ((name: string, received: (message: unknown) => void) => Channel) | undefined;
   /** Asks that storage is not cleared without the user; resolves to whether it will not be. */
   askForPersistence(): Promise<boolean>;

@@ -66,9 +66,9 @@ async function lead(connection: Connection): Promise<{ generation: Generation; s
 }
 
 /**
- * The device may have no room for another generation. A tab whose leader is gone, and writes no more, goes on with that one's.
+ * The device may have no room for another generation. Where nobody who led before may write, the tab goes on with the last one.
  *
- * @throws `error` where the lead was taken.
+ * @throws `error` where the lead was taken: the tab that has the last generation would be let in when it wakes.
  */
 async function leadUncounted(connection: Connection, how: Lead, error: unknown): ReturnType<typeof lead> {
   if (how === "taken") {

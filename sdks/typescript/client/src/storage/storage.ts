@@ -12,7 +12,7 @@ export class OvertakenError extends Error {
   }
 }
 
-/** `taken`: from a tab that stands still, and may go on to write when it wakes. */
+/** `taken`: a tab that led before stands still, and may go on to write when it wakes. `given`: there is none. */
 export type Lead = "given" | "taken";
 
 export interface Storage {

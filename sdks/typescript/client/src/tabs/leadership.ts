@@ -3,6 +3,8 @@
  * taken from it; that tab finds out when it wakes.
  */
 
+import { type Deferred, deferred } from "./deferred.js";
+
 export interface Leadership {
   /** Resolves once this tab leads: at once, or when the one before it has closed, or was robbed. Never after `release`. */
   readonly won: Promise<void>;
@@ -88,17 +90,4 @@ function waitFor(locks: Locks, name: string, held: Deferred, robbed: Deferred): 
       held.resolve();
     },
   };
-}
-
-interface Deferred {
-  readonly promise: Promise<void>;
-  resolve(): void;
-}
-
-function deferred(): Deferred {
-  let resolve = (): void => undefined;
-  const promise = new Promise<void>((resolved) => {
-    resolve = resolved;
-  });
-  return { promise, resolve: () => resolve() };
 }

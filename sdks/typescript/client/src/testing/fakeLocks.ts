@@ -7,6 +7,11 @@ export class FakeLocks {
   /** Takes the lock of a name from who holds it. */
   readonly #break = new Map<string, () => void>();
 
+  readonly query = async (): Promise<LockManagerSnapshot> => {
+    const held = [...this.#queues].filter(([, queue]) => queue.length > 0);
+    return { held: held.map(([name]) => ({ name })) };
+  };
+
   readonly request = (async (name: string, options: LockOptions | Callback, callback?: Callback): Promise<unknown> => {
     const [wanted, run] = typeof options === "function" ? [{}, options] : [options, callback];
     if (run === undefined) {
