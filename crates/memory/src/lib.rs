@@ -22,6 +22,7 @@
 
 pub mod agent;
 pub mod attach;
+mod clock;
 mod counts;
 pub mod descriptors;
 mod error;
@@ -42,6 +43,7 @@ mod swap;
 mod tests;
 pub mod word;
 
+pub use clock::{ROUND_IN_BACKGROUND, ROUND_IN_FOREGROUND, Registers, Warmth};
 pub use counts::Counts;
 pub use error::{AccessError, CreateError, ForeignError, PoolError, PutError, SaveError};
 pub use foreign::{Batch, Candidate, Foreign, Reclaimed, Survey};

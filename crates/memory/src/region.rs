@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use rustix::thread::{MembarrierCommand, MembarrierQuery};
 
+use crate::clock::Warmth;
 use crate::counts::Counts;
 use crate::error::{AccessError, CreateError, PoolError, SaveError};
 use crate::limits::{ENTRIES_MAX, EXTENT_BYTES, PAGE_BYTES, REGION_BYTES_MAX};
@@ -138,6 +139,8 @@ pub enum Restore {
     OnDemand,
     /// All of them, before the call returns.
     All,
+    /// Those that the last foreground used in its last rounds of the Clock, before the call returns; each other one when it is used.
+    LastTouchedFirst,
 }
 
 /// Memory that may be taken back at any moment, and is not lost.
@@ -226,7 +229,12 @@ impl Region {
 
     /// The program rests: what is not saved is saved soon, and memoryd may take everything.
     pub fn background(&self) {
-        self.shared.table.set_mode(Mode::Background);
+        let table = &self.shared.table;
+        if table.mode() == Mode::Foreground {
+            let entries = (0..table.entries_used()).map(|index| table.entry(index));
+            entries.for_each(|entry| entry.set_at_rest(entry.registers_now()));
+        }
+        table.set_mode(Mode::Background);
         *self.shared.saver.wish.lock().expect(LOCKED) = Wish::Everything;
         self.shared.saver.woken.notify_all();
     }
@@ -239,7 +247,8 @@ impl Region {
         self.shared.table.set_mode(Mode::Foreground);
         match restore {
             Restore::OnDemand => Ok(0),
-            Restore::All => restore_all(&self.shared),
+            Restore::All => restore_all(&self.shared, |_| true),
+            Restore::LastTouchedFirst => restore_all(&self.shared, |entry| entry.at_rest().warmth() != Warmth::Cold),
         }
     }
 
