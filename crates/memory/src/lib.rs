@@ -31,6 +31,7 @@ pub mod limits;
 mod link;
 pub mod message;
 mod places;
+pub mod policy;
 mod pool;
 mod region;
 mod restoring;
