@@ -104,6 +104,8 @@ pub(crate) fn end_round(table: &Table) {
 mod tests {
     use super::*;
     use crate::Restore;
+    use crate::saving::{pass, run};
+    use crate::shared::Wish;
     use crate::tests::lock::{daemon_of, region};
 
     #[test]
@@ -146,6 +148,37 @@ mod tests {
     }
 
     #[test]
+    fn a_read_hides_no_earlier_write_and_saving_hides_no_use() {
+        let region = region(1 << 20);
+        let pool = region.pool().expect("it is the first");
+        let mut slot = pool.put(b"x").expect("there is room");
+        let shared = region.shared();
+        let rounds = |count| (0..count).for_each(|_| end_round(&shared.table));
+        rounds(4);
+        drop(pool.write(&mut slot).expect("it is there"));
+        pass(shared, Wish::Nothing).expect("the disk has room");
+        rounds(1);
+        drop(pool.read(&slot).expect("it is there"));
+        rounds(1);
+        assert_eq!(shared.table.entry(slot.number()).registers().warmth(), Warmth::Written);
+    }
+
+    #[test]
+    fn the_saving_thread_ends_rounds() {
+        let region = region(1 << 20);
+        let slot = region.pool().expect("it is the first").put(b"x").expect("there is room");
+        let shared = region.shared();
+        std::thread::scope(|scope| {
+            let saver = scope.spawn(|| run(shared, Duration::from_millis(1), |_| Duration::ZERO));
+            while shared.table.entry(slot.number()).registers().warmth() != Warmth::Cold {
+                std::thread::yield_now();
+            }
+            shared.saver.is_ending.store(true, Ordering::Release);
+            saver.join().expect("it does not panic");
+        });
+    }
+
+    #[test]
     fn what_the_last_foreground_touched_comes_back_first() {
         let region = region(1 << 20);
         let pool = region.pool().expect("it is the first");
@@ -157,11 +190,13 @@ mod tests {
         // A long time in the background makes everything cold, and does not hide what was touched before.
         rounds(4);
         region.background();
+        let made_in_background = pool.put(b"x").expect("there is room");
         region.save().expect("the disk has room");
-        assert_eq!(daemon_of(&region).reclaim_cold(u64::MAX, || true).expect("holes can be made").objects, 3);
-        assert_eq!(region.foreground(Restore::LastTouchedFirst).expect("it comes back"), 1);
+        assert_eq!(daemon_of(&region).reclaim(u64::MAX, || true).expect("holes can be made").objects, 4);
+        assert_eq!(region.foreground(Restore::LastTouchedFirst).expect("it comes back"), 2);
         let is_resident = |slot: &crate::Slot| region.shared().table.entry(slot.number()).word().is_resident();
-        assert_eq!([0, 1, 2].map(|at: usize| is_resident(&slots[at])), [false, true, false]);
+        let found = [&slots[0], &slots[1], &slots[2], &made_in_background].map(is_resident);
+        assert_eq!(found, [false, true, false, true]);
     }
 
     #[test]
@@ -181,6 +216,8 @@ mod tests {
         let order: Vec<u32> = daemon.candidates().iter().map(|candidate| candidate.index).collect();
         assert_eq!(order, [2, 1, 0].map(|at: usize| slots[at].number()));
         assert_eq!(daemon.reclaim_cold(u64::MAX, || true).expect("holes can be made").objects, 1);
+        assert_eq!(daemon.survey().cold_bytes, 0);
         assert_eq!(daemon.reclaim(u64::MAX, || true).expect("holes can be made").objects, 2);
+        assert_eq!(daemon.survey().working_set_bytes, 0, "nothing is in memory");
     }
 }

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use rustix::thread::{MembarrierCommand, MembarrierQuery};
 
-use crate::clock::Warmth;
+use crate::clock::{Warmth, round_of};
 use crate::counts::Counts;
 use crate::error::{AccessError, CreateError, PoolError, SaveError};
 use crate::limits::{ENTRIES_MAX, EXTENT_BYTES, PAGE_BYTES, REGION_BYTES_MAX};
@@ -183,7 +183,7 @@ impl Region {
         let shared = Arc::clone(&self.shared);
         let every = options.save_every;
         let thread = |name: &str| std::thread::Builder::new().name(name.to_owned());
-        let saver = thread("memory-saver").spawn(move || saving::run(&shared, every));
+        let saver = thread("memory-saver").spawn(move || saving::run(&shared, every, round_of));
         self.saver = Some(saver.map_err(CreateError::Memory)?);
         if let Some(socket) = options.socket {
             let linking = Linking {

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use crate::clock::{end_round, note, round_of};
+use crate::clock::{end_round, note};
 use crate::error::SaveError;
 use crate::limits::OBJECT_BYTES_MAX;
-use crate::region::table::barrier;
+use crate::region::table::{Mode, barrier};
 use crate::shared::{Shared, Wish, set_record, take_record};
 use crate::steps::{Point, at};
 use crate::swap::Swap;
@@ -29,8 +29,8 @@ pub struct Saved {
     pub busy: u64,
 }
 
-/// The saving thread, until the region ends.
-pub(crate) fn run(shared: &Arc<Shared>, every: Duration) {
+/// The saving thread, until the region ends. It ends the Clock's rounds, too, which are so long.
+pub(crate) fn run(shared: &Arc<Shared>, every: Duration, round_of: fn(Mode) -> Duration) {
     let state = &shared.saver;
     let mut round_began = Instant::now();
     while !state.is_ending.load(Ordering::Acquire) {

@@ -268,4 +268,4 @@ fn unknown(pid: u32) -> FromDaemon {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -195,3 +195,6 @@ fn choice_of(order: &Order, program: &Program, memory: Memory, taken_bytes: u64)
         milliseconds_ago: 0,
     }
 }
+
+#[cfg(test)]
+mod tests;
