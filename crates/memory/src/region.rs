@@ -20,6 +20,7 @@ use rustix::thread::{MembarrierCommand, MembarrierQuery};
 use crate::clock::{Warmth, round_of};
 use crate::counts::Counts;
 use crate::error::{AccessError, CreateError, PoolError, SaveError};
+use crate::heap::Heap;
 use crate::limits::{ENTRIES_MAX, EXTENT_BYTES, PAGE_BYTES, REGION_BYTES_MAX};
 use crate::link::{Link, LinkState, Linking};
 use crate::message::socket_path;
@@ -205,6 +206,14 @@ impl Region {
     /// When there are 1,024 already.
     pub fn pool(&self) -> Result<Pool, PoolError> {
         Pool::of(Arc::clone(&self.shared))
+    }
+
+    /// A heap in the region, for objects that refer to each other.
+    ///
+    /// # Errors
+    /// When there are 1,024 pools already: a heap has one.
+    pub fn heap(&self) -> Result<Heap, PoolError> {
+        self.pool().map(Heap::of)
     }
 
     /// Whether memory can be taken from the region: it has a swap file.
