@@ -215,7 +215,7 @@ mod tests {
         assert_eq!((survey.working_set_bytes, survey.cold_bytes, survey.reclaimable_bytes), (4096, 4096, 3 * 4096));
         let order: Vec<u32> = daemon.candidates().iter().map(|candidate| candidate.index).collect();
         assert_eq!(order, [2, 1, 0].map(|at: usize| slots[at].number()));
-        assert_eq!(daemon.reclaim_cold(u64::MAX, || true).expect("holes can be made").objects, 1);
+        assert_eq!(daemon.reclaim(4096, || true).expect("holes can be made").objects, 1);
         assert_eq!(daemon.survey().cold_bytes, 0);
         assert_eq!(daemon.reclaim(u64::MAX, || true).expect("holes can be made").objects, 2);
         assert_eq!(daemon.survey().working_set_bytes, 0, "nothing is in memory");

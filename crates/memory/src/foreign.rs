@@ -157,30 +157,13 @@ impl Foreign {
         self.is_within(offset, bytes).then_some(Candidate { index, offset, bytes, warmth, word })
     }
 
-    /// Takes up to so many bytes, in batches, for as long as `goes_on` says so.
+    /// Takes up to so many bytes, in batches, for as long as `goes_on` says so. Cold objects go first, the working set last.
     ///
     /// # Errors
     /// When the kernel makes no holes.
     pub fn reclaim(&self, bytes_max: u64, goes_on: impl Fn() -> bool) -> io::Result<Reclaimed> {
-        self.reclaim_these(&self.candidates(), bytes_max, goes_on)
-    }
-
-    /// Takes cold objects only, up to so many bytes.
-    ///
-    /// # Errors
-    /// When the kernel makes no holes.
-    pub fn reclaim_cold(&self, bytes_max: u64, goes_on: impl Fn() -> bool) -> io::Result<Reclaimed> {
-        let mut candidates = self.candidates();
-        candidates.retain(|candidate| candidate.warmth == Warmth::Cold);
-        self.reclaim_these(&candidates, bytes_max, goes_on)
-    }
-
-    fn reclaim_these(
-        &self,
-        mut rest: &[Candidate],
-        bytes_max: u64,
-        goes_on: impl Fn() -> bool,
-    ) -> io::Result<Reclaimed> {
+        let candidates = self.candidates();
+        let mut rest = candidates.as_slice();
         let mut sum = Reclaimed::default();
         while !rest.is_empty() && sum.bytes < bytes_max && goes_on() {
             let count = self.count_for(rest, bytes_max - sum.bytes);

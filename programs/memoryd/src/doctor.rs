@@ -64,17 +64,16 @@ fn huge_pages(said: &str) -> Finding {
 }
 
 fn limit() -> Finding {
-    let limit = Limit::found();
-    let version = match &limit {
-        Limit::Group(group) => format!("{:?}, ", group.version()),
-        Limit::Machine | Limit::Regions { .. } => String::new(),
-    };
-    let (found, is_fine) = match limit.read(|| 0) {
-        Ok(Memory { limit_bytes, free_bytes }) => {
-            (format!("{version}{}: {free_bytes} of {limit_bytes} bytes are free", limit.in_words()), true)
-        }
-        Err(error) => (error.to_string(), false),
-    };
+    let read = Limit::found().and_then(|limit| {
+        let Memory { limit_bytes, free_bytes } = limit.read(|| 0)?;
+        let version = match &limit {
+            Limit::Group(group) => format!("{:?}, ", group.version()),
+            Limit::Machine(_) | Limit::Regions { .. } => String::new(),
+        };
+        Ok(format!("{version}{}: {free_bytes} of {limit_bytes} bytes are free", limit.in_words()))
+    });
+    let is_fine = read.is_ok();
+    let found = read.unwrap_or_else(|error| error.to_string());
     Finding { what: "limit", found, cost: (!is_fine).then_some("memoryd takes only by command: give it --limit-bytes") }
 }
 

@@ -1,16 +1,18 @@
 //! How much memory there is, and how much of it is free.
 //!
-//! Invariant: pages of files count as free, since the kernel drops them by itself; memory of regions does not.
+//! Invariants: pages of files count as free, since the kernel drops them by itself, and memory of regions does not. The kernel's files stay open, so
+//! that a daemon that may open no more of them still sees what is free.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 /// The bound that the daemon keeps a reserve below.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub enum Limit {
-    /// The machine's memory.
-    Machine,
+    /// The machine's memory: `/proc/meminfo`.
+    Machine(File),
     /// The memory of a control group.
     Group(Group),
     /// So many bytes for all regions together, and nothing else counted.
@@ -18,10 +20,13 @@ pub enum Limit {
 }
 
 /// A control group for memory, by its folder.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Group {
     folder: PathBuf,
     version: GroupVersion,
+    limit: File,
+    used: File,
+    stat: File,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,9 +47,14 @@ const NO_LIMIT: u64 = 1 << 60;
 
 impl Limit {
     /// The group of this process, if it has a limit; else the machine.
-    #[must_use]
-    pub fn found() -> Limit {
-        Group::of_this_process().map_or(Limit::Machine, Limit::Group)
+    ///
+    /// # Errors
+    /// When there is no `/proc`.
+    pub fn found() -> io::Result<Limit> {
+        match Group::of_this_process() {
+            Some(group) => Ok(Limit::Group(group)),
+            None => File::open("/proc/meminfo").map(Limit::Machine),
+        }
     }
 
     /// Reads the numbers. `regions_bytes` gives the memory of all regions.
@@ -53,7 +63,7 @@ impl Limit {
     /// When the kernel's files are not there, or say something else.
     pub fn read(&self, regions_bytes: impl FnOnce() -> u64) -> io::Result<Memory> {
         match self {
-            Limit::Machine => machine_of(&fs::read_to_string("/proc/meminfo")?).ok_or_else(no_numbers),
+            Limit::Machine(file) => machine_of(&text_of(file)?).ok_or_else(no_numbers),
             Limit::Group(group) => group.read(),
             Limit::Regions { bytes } => {
                 Ok(Memory { limit_bytes: *bytes, free_bytes: bytes.saturating_sub(regions_bytes()) })
@@ -65,7 +75,7 @@ impl Limit {
     #[must_use]
     pub fn in_words(&self) -> String {
         match self {
-            Limit::Machine => "the machine".to_owned(),
+            Limit::Machine(_) => "the machine".to_owned(),
             Limit::Group(group) => format!("the control group {}", group.folder.display()),
             Limit::Regions { bytes } => format!("a limit of {bytes} bytes"),
         }
@@ -78,16 +88,17 @@ impl Group {
     /// # Errors
     /// When the folder is no group for memory, or the group has no limit.
     pub fn at(folder: &Path) -> io::Result<Group> {
-        let is_there = |name: &str| folder.join(name).is_file();
-        let version = if is_there("memory.max") {
-            GroupVersion::V2
-        } else if is_there("memory.limit_in_bytes") {
-            GroupVersion::V1
-        } else {
-            let what = format!("{} is no control group with a limit of memory", folder.display());
-            return Err(io::Error::new(io::ErrorKind::NotFound, what));
+        let version = if folder.join("memory.max").is_file() { GroupVersion::V2 } else { GroupVersion::V1 };
+        let [limit, used] = match version {
+            GroupVersion::V1 => ["memory.limit_in_bytes", "memory.usage_in_bytes"],
+            GroupVersion::V2 => ["memory.max", "memory.current"],
         };
-        let group = Group { folder: folder.to_owned(), version };
+        let open = |name: &str| {
+            let refused = |error| format!("{} is no control group with a limit of memory ({error})", folder.display());
+            File::open(folder.join(name)).map_err(|error| io::Error::new(error.kind(), refused(error)))
+        };
+        let (limit, used, stat) = (open(limit)?, open(used)?, open("memory.stat")?);
+        let group = Group { folder: folder.to_owned(), version, limit, used, stat };
         group.read()?;
         Ok(group)
     }
@@ -103,13 +114,27 @@ impl Group {
     }
 
     fn read(&self) -> io::Result<Memory> {
-        let [limit, used, prefix] = match self.version {
-            GroupVersion::V1 => ["memory.limit_in_bytes", "memory.usage_in_bytes", "total_"],
-            GroupVersion::V2 => ["memory.max", "memory.current", ""],
+        let prefix = match self.version {
+            GroupVersion::V1 => "total_",
+            GroupVersion::V2 => "",
         };
-        let text = |name: &str| fs::read_to_string(self.folder.join(name));
-        group_of(&text(limit)?, &text(used)?, &text("memory.stat")?, prefix).ok_or_else(no_numbers)
+        let [limit, used, stat] = [&self.limit, &self.used, &self.stat].map(text_of);
+        group_of(&limit?, &used?, &stat?, prefix).ok_or_else(no_numbers)
     }
+}
+
+/// The text of a file that the kernel writes anew for each read from its start.
+fn text_of(file: &File) -> io::Result<String> {
+    let mut bytes = vec![0; 16 << 10];
+    let mut length = 0;
+    loop {
+        match file.read_at(&mut bytes[length..], length as u64)? {
+            0 => break,
+            more => length += more,
+        }
+    }
+    bytes.truncate(length);
+    String::from_utf8(bytes).map_err(|_| no_numbers())
 }
 
 fn no_numbers() -> io::Error {
@@ -177,6 +202,23 @@ mod tests {
         assert_eq!(folders_of(said), ["/sys/fs/cgroup/memory/a/b", "/sys/fs/cgroup/d"].map(PathBuf::from));
         let error = Group::at(Path::new("/proc")).expect_err("it is another kind of folder");
         assert!(error.to_string().contains("no control group"), "{error}");
+    }
+
+    #[test]
+    fn a_group_without_a_limit_is_refused() {
+        let folder = std::env::temp_dir().join(format!("iolite-group-{}", std::process::id()));
+        fs::create_dir(&folder).expect("the folder is new");
+        let write = |name: &str, text: &str| fs::write(folder.join(name), text).expect("the folder is ours");
+        write("memory.max", "max\n");
+        write("memory.current", "90\n");
+        write("memory.stat", "inactive_file 20\nactive_file 10\n");
+        let unlimited = Group::at(&folder);
+        write("memory.max", "100\n");
+        let limited = Group::at(&folder).and_then(|group| Ok((group.version(), group.read()?)));
+        fs::remove_dir_all(&folder).expect("the folder is ours");
+        assert!(unlimited.is_err_and(|error| error.to_string().contains("no limit of memory")));
+        let memory = Memory { limit_bytes: 100, free_bytes: 40 };
+        assert_eq!(limited.expect("it has a limit"), (GroupVersion::V2, memory));
     }
 
     #[test]

@@ -43,7 +43,7 @@ impl Watched {
         let limit = match (limit_bytes, cgroup) {
             (Some(bytes), _) => Limit::Regions { bytes },
             (None, Some(folder)) => Limit::Group(Group::at(&folder)?),
-            (None, None) => Limit::found(),
+            (None, None) => Limit::found()?,
         };
         Ok(Watch { limit, reserve_bytes, floor_bytes })
     }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
 
 use iolite_memory::message::{FromDaemon, ProgramStatus};
-use iolite_memory::policy::{Order, Part, Verdict};
+use iolite_memory::policy::Verdict;
 use iolite_memory::{Foreign, Reclaimed, Survey};
 
 use crate::jvms::{Jvm, Jvms};
@@ -81,9 +81,9 @@ impl Program {
         self.foreign.survey()
     }
 
-    /// Its place in the order of changes to the background; `None` in the foreground.
+    /// Its place in the order of changes to the background; `None` in the foreground. As of the last look.
     pub fn rests_since(&self) -> Option<u64> {
-        Some(self.rests_since.load(Ordering::Relaxed)).filter(|&turn| turn != 0 && self.is_background())
+        Some(self.rests_since.load(Ordering::Relaxed)).filter(|&turn| turn != 0)
     }
 
     pub fn tell_verdict(&self, verdict: Verdict) {
@@ -165,14 +165,6 @@ impl Programs {
         has_turned
     }
 
-    /// Carries out an order of the policy.
-    ///
-    /// # Errors
-    /// When the kernel makes no holes.
-    pub fn obey(&self, order: &Order, program: &Program) -> std::io::Result<Reclaimed> {
-        self.take_one(order.number, program, order.part, order.bytes_max)
-    }
-
     pub fn list(&self) -> Vec<FromDaemon> {
         let programs = self.all();
         let jvms = self.jvms.all();
@@ -221,20 +213,17 @@ impl Programs {
         FromDaemon::Reclaimed { bytes, objects, given_back, holes, microseconds }
     }
 
-    fn reclaim_one(&self, number: u64, program: &Program, bytes_max: u64) -> std::io::Result<Reclaimed> {
-        self.take_one(number, program, Part::Everything, bytes_max)
-    }
-
-    fn take_one(&self, number: u64, program: &Program, part: Part, bytes_max: u64) -> std::io::Result<Reclaimed> {
+    /// Takes from one region, for as long as its program is in the background: cold objects first.
+    ///
+    /// # Errors
+    /// When the kernel makes no holes.
+    pub fn reclaim_one(&self, number: u64, program: &Program, bytes_max: u64) -> std::io::Result<Reclaimed> {
         let _turn = program.turn();
         // It may have left while the turn was waited for: then its region is none of ours any more.
         if !self.known.lock().expect(LOCKED).contains_key(&number) {
             return Ok(Reclaimed::default());
         }
-        let taken = match part {
-            Part::Cold => program.foreign.reclaim_cold(bytes_max, || program.is_background()),
-            Part::Everything => program.foreign.reclaim(bytes_max, || program.is_background()),
-        }?;
+        let taken = program.foreign.reclaim(bytes_max, || program.is_background())?;
         program.reclaimed_bytes.fetch_add(taken.bytes, Ordering::Relaxed);
         Ok(taken)
     }

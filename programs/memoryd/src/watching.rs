@@ -24,7 +24,7 @@ const RESTS: u32 = 20;
 const CHOICES_TOLD: usize = 32;
 
 /// What the daemon watches, and how much it keeps free.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Watch {
     pub limit: Limit,
     /// Without it a twentieth of the limit.
@@ -103,12 +103,15 @@ pub fn begin(programs: &Arc<Programs>, watch: Watch) -> io::Result<()> {
     look(programs, &watch)?;
     let programs = Arc::clone(programs);
     let run = move || {
+        let mut is_told = false;
         loop {
             let begun = Instant::now();
-            let next = look(&programs, &watch).unwrap_or_else(|error| {
-                eprintln!("memoryd: the free memory cannot be read: {error}");
-                Look::Plenty
-            });
+            let looked = look(&programs, &watch);
+            if let (Err(error), false) = (&looked, is_told) {
+                eprintln!("memoryd: takes nothing by itself, since the free memory cannot be read: {error}");
+            }
+            is_told = looked.is_err();
+            let next = looked.unwrap_or(Look::Plenty);
             std::thread::sleep(match next {
                 Look::Plenty => LOOK_EVERY,
                 Look::Near => LOOK_SOON,
@@ -169,7 +172,7 @@ fn carry_out(programs: &Programs, all: &[(u64, Arc<Program>)], memory: Memory, p
     let mut sum = 0;
     for order in &plan.orders {
         let Some(program) = of_number(order.number) else { continue };
-        let taken = match programs.obey(order, program) {
+        let taken = match programs.reclaim_one(order.number, program, order.bytes_max) {
             Ok(taken) => taken.bytes,
             Err(error) => {
                 eprintln!("memoryd: the kernel makes no holes: {error}");
