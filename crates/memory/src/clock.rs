@@ -25,7 +25,7 @@ pub struct Registers(u8);
 /// How likely it is that an object is used soon, by its last four rounds. The order is that in which objects are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Warmth {
-    /// Neither read nor written.
+    /// Not used: no read and no write.
     Cold,
     /// Read, not written.
     Read,

@@ -167,7 +167,7 @@ impl Heap {
         collected
     }
 
-    /// Which cells the roots reach.
+    /// Marks the cells that the roots reach.
     fn mark(&self) -> Vec<bool> {
         let mut is_reached = vec![false; self.cells.len()];
         let mut stack: Vec<u32> = self.roots.iter().map(|(index, _)| *index).collect();

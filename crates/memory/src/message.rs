@@ -107,7 +107,7 @@ pub struct MemoryStatus {
     pub reserve_bytes: u64,
     /// Sum of the bytes that its own choices took.
     pub taken_bytes: u64,
-    /// What no program could give at the last shortage.
+    /// The bytes that no program could give at the last shortage.
     pub short_bytes: u64,
 }
 

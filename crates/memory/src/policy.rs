@@ -39,7 +39,7 @@ pub struct Numbers {
 #[serde(rename_all = "snake_case")]
 pub enum Part {
     Cold,
-    /// What is cold is gone: the rest follows, the working set last.
+    /// All that is saved. Cold objects are gone by then, and the working set goes last.
     Everything,
 }
 
@@ -55,19 +55,19 @@ pub struct Order {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// It is in the foreground: nothing is ever taken.
+    /// A program in the foreground: nothing is ever taken.
     Foreground,
     /// Programs that have rested longer had enough.
     NotNeeded,
-    /// It has nothing that is saved and in memory.
+    /// The program has no object that is both saved and in memory.
     NothingSaved,
-    /// It has no more than its floor.
+    /// No more than the floor is in memory.
     AtFloor,
-    /// It is asked for so many bytes.
+    /// The program is asked for so many bytes.
     Gives { bytes: u64 },
 }
 
-/// What is to be done, and why.
+/// The orders, and the reasons.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
     pub orders: Vec<Order>,

@@ -140,7 +140,7 @@ pub enum Restore {
     OnDemand,
     /// All of them, before the call returns.
     All,
-    /// Those that the last foreground used in its last rounds of the Clock, before the call returns; each other one when it is used.
+    /// The objects that the last foreground used in its last rounds of the Clock, before the call returns. Each other one when it is used.
     LastTouchedFirst,
 }
 

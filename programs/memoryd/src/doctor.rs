@@ -1,4 +1,4 @@
-//! What this machine allows, and what each missing thing costs: `memoryd doctor`.
+//! `memoryd doctor`: says what this machine allows, and what each missing thing costs.
 //!
 //! Invariant: it changes nothing, and needs no daemon.
 
@@ -15,7 +15,7 @@ use crate::limit::{Limit, Memory};
 pub struct Finding {
     pub what: &'static str,
     pub found: String,
-    /// What it costs, and what to do. `None` if nothing is missing.
+    /// The cost of what is missing, and the remedy. `None` if nothing is missing.
     pub cost: Option<&'static str>,
 }
 

@@ -15,7 +15,7 @@ pub enum Limit {
     Machine(File),
     /// The memory of a control group.
     Group(Group),
-    /// So many bytes for all regions together, and nothing else counted.
+    /// A number of bytes for all regions together, and nothing else counted.
     Regions { bytes: u64 },
 }
 

@@ -46,7 +46,7 @@ pub struct Program {
     /// The side that a person put it on.
     said: AtomicU8,
     reclaimed_bytes: AtomicU64,
-    /// Which of all changes to the background was its last one, counted from 1. 0 is the foreground.
+    /// The number of its last change to the background, among those of all programs, from 1. 0 is the foreground.
     rests_since: AtomicU64,
     verdict: Mutex<Option<Verdict>>,
 }
@@ -81,7 +81,7 @@ impl Program {
         self.foreign.survey()
     }
 
-    /// Its place in the order of changes to the background; `None` in the foreground. As of the last look.
+    /// The program's place in the order of changes to the background; `None` in the foreground. As of the last look.
     pub fn rests_since(&self) -> Option<u64> {
         Some(self.rests_since.load(Ordering::Relaxed)).filter(|&turn| turn != 0)
     }

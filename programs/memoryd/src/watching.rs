@@ -23,7 +23,7 @@ const RESTS: u32 = 20;
 /// How many choices `status` tells.
 const CHOICES_TOLD: usize = 32;
 
-/// What the daemon watches, and how much it keeps free.
+/// The memory that the daemon watches, and how much of it is kept free.
 #[derive(Debug)]
 pub struct Watch {
     pub limit: Limit,

@@ -245,7 +245,7 @@ fn ten_programs_share_a_control_group_that_holds_five() {
     ten_programs(&daemon, Some(&group));
 }
 
-/// What the test above is beside.
+/// The arm beside the test above.
 #[test]
 fn without_memoryd_the_kernel_kills_one() {
     let Some(group) = Group::make("alone") else { return };
