@@ -8,6 +8,7 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::Ordering;
 
+use crate::clock::Warmth;
 use crate::error::ForeignError;
 use crate::limits::{ENTRIES_MAX, OBJECT_BYTES_MAX, PAGE_BYTES, REGION_BYTES_MAX};
 use crate::region::data::{pages_of, punch};
@@ -32,6 +33,7 @@ pub struct Candidate {
     pub index: u32,
     pub offset: u64,
     pub bytes: u64,
+    warmth: Warmth,
     word: Word,
 }
 
@@ -53,6 +55,10 @@ pub struct Survey {
     pub objects: u64,
     pub resident_bytes: u64,
     pub reclaimable_bytes: u64,
+    /// The part of the reclaimable bytes that the Clock calls cold.
+    pub cold_bytes: u64,
+    /// The resident bytes of objects that were written in the Clock's last four rounds.
+    pub working_set_bytes: u64,
     /// Entries whose place is not within the region.
     pub lies: u64,
 }
@@ -92,6 +98,13 @@ impl Foreign {
         self.table.mode() == Mode::Background
     }
 
+    /// The memory that the kernel counts for the region, in bytes.
+    #[must_use]
+    pub fn memory_bytes(&self) -> u64 {
+        let blocks = rustix::fs::fstat(&self.data).map_or(0, |found| found.st_blocks);
+        u64::try_from(blocks).unwrap_or(0) * 512
+    }
+
     /// Reads the whole table.
     #[must_use]
     pub fn survey(&self) -> Survey {
@@ -109,8 +122,13 @@ impl Foreign {
             }
             survey.objects += 1;
             let bytes = pages_of(bytes) * PAGE_BYTES;
-            survey.resident_bytes += if word.is_resident() { bytes } else { 0 };
-            survey.reclaimable_bytes += if word.claimed(0).is_some() { bytes } else { 0 };
+            let warmth = entry.registers_now().warmth();
+            let may_be_taken = word.claimed(0).is_some();
+            let if_so = |counts: bool| if counts { bytes } else { 0 };
+            survey.resident_bytes += if_so(word.is_resident());
+            survey.reclaimable_bytes += if_so(may_be_taken);
+            survey.cold_bytes += if_so(may_be_taken && warmth == Warmth::Cold);
+            survey.working_set_bytes += if_so(word.is_resident() && warmth == Warmth::Written);
         }
         survey
     }
@@ -121,12 +139,12 @@ impl Foreign {
         bytes <= OBJECT_BYTES_MAX && offset.is_multiple_of(PAGE_BYTES) && end.is_some_and(|end| end <= self.data_bytes)
     }
 
-    /// The entries that may be claimed, in the order of their places.
+    /// The entries that may be claimed: cold ones first, the working set last, each in the order of their places.
     #[must_use]
     pub fn candidates(&self) -> Vec<Candidate> {
         let mut candidates: Vec<Candidate> =
             (0..self.table.entries_used()).filter_map(|index| self.candidate(index)).collect();
-        candidates.sort_unstable_by_key(|candidate| candidate.offset);
+        candidates.sort_unstable_by_key(|candidate| (candidate.warmth, candidate.offset));
         candidates
     }
 
@@ -135,17 +153,18 @@ impl Foreign {
         let word = entry.word();
         word.claimed(0)?;
         let (offset, bytes) = (entry.offset.load(Ordering::Relaxed), entry.bytes.load(Ordering::Relaxed));
-        self.is_within(offset, bytes).then_some(Candidate { index, offset, bytes, word })
+        let warmth = entry.registers_now().warmth();
+        self.is_within(offset, bytes).then_some(Candidate { index, offset, bytes, warmth, word })
     }
 
-    /// Takes up to so many bytes, in batches, for as long as `goes_on` says so.
+    /// Takes up to so many bytes, in batches, for as long as `goes_on` says so. Cold objects go first, the working set last.
     ///
     /// # Errors
     /// When the kernel makes no holes.
     pub fn reclaim(&self, bytes_max: u64, goes_on: impl Fn() -> bool) -> io::Result<Reclaimed> {
-        let mut sum = Reclaimed::default();
         let candidates = self.candidates();
         let mut rest = candidates.as_slice();
+        let mut sum = Reclaimed::default();
         while !rest.is_empty() && sum.bytes < bytes_max && goes_on() {
             let count = self.count_for(rest, bytes_max - sum.bytes);
             let (now, later) = rest.split_at(count);

@@ -22,14 +22,17 @@
 
 pub mod agent;
 pub mod attach;
+mod clock;
 mod counts;
 pub mod descriptors;
 mod error;
 mod foreign;
+mod heap;
 pub mod limits;
 mod link;
 pub mod message;
 mod places;
+pub mod policy;
 mod pool;
 mod region;
 mod restoring;
@@ -42,9 +45,11 @@ mod swap;
 mod tests;
 pub mod word;
 
+pub use clock::{ROUND_IN_BACKGROUND, ROUND_IN_FOREGROUND, Registers, Warmth};
 pub use counts::Counts;
 pub use error::{AccessError, CreateError, ForeignError, PoolError, PutError, SaveError};
 pub use foreign::{Batch, Candidate, Foreign, Reclaimed, Survey};
+pub use heap::{Collected, Heap, HeapError, Node, Root};
 pub use link::Link;
 pub use pool::{Pool, Slot};
 pub use region::guards::{ReadGuard, WriteGuard};

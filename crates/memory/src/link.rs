@@ -133,7 +133,12 @@ impl Linking {
                 FromDaemon::Welcome { .. } => self.state.set(Link::Known),
                 FromDaemon::Refused { reason } => self.state.set(Link::Refused { reason }),
                 // Answers to people's commands, which this connection sends none of.
-                FromDaemon::Reclaimed { .. } | FromDaemon::Agent(_) | FromDaemon::Program(_) | FromDaemon::Done => {}
+                FromDaemon::Reclaimed { .. }
+                | FromDaemon::Agent(_)
+                | FromDaemon::Program(_)
+                | FromDaemon::Memory(_)
+                | FromDaemon::Choice(_)
+                | FromDaemon::Done => {}
             }
         }
         Ok(())

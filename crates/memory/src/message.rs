@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent::FromAgent;
 use crate::limits::MESSAGE_BYTES_MAX;
+use crate::policy::{Part, Verdict};
 
 /// The version of these messages, and of the table.
 pub const MESSAGES_VERSION: u32 = 1;
@@ -66,6 +67,10 @@ pub enum FromDaemon {
     Agent(FromAgent),
     /// One program of the list.
     Program(ProgramStatus),
+    /// The memory that the daemon watches, in the list.
+    Memory(MemoryStatus),
+    /// An earlier choice of the daemon, in the list.
+    Choice(Choice),
     /// Done, or the end of the list.
     Done,
 }
@@ -83,6 +88,40 @@ pub struct ProgramStatus {
     pub reclaimed_bytes: u64,
     /// Entries whose place is not within the region: a broken program, which hurts only itself.
     pub lies: u64,
+    /// The resident bytes that were written in the last four rounds of the Clock.
+    #[serde(default)]
+    pub working_set_bytes: u64,
+    /// Why it gave or kept its memory at the last shortage. `None` before the first.
+    #[serde(default)]
+    pub verdict: Option<Verdict>,
+}
+
+/// The memory that the daemon watches.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemoryStatus {
+    /// The machine, a control group, or a number that a person said.
+    pub of: String,
+    pub limit_bytes: u64,
+    pub free_bytes: u64,
+    /// The daemon takes when less is free.
+    pub reserve_bytes: u64,
+    /// Sum of the bytes that its own choices took.
+    pub taken_bytes: u64,
+    /// The bytes that no program could give at the last shortage.
+    pub short_bytes: u64,
+}
+
+/// One choice of the daemon: a program that gave memory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Choice {
+    pub pid: u32,
+    pub name: String,
+    pub part: Part,
+    /// Free before the shortage was answered.
+    pub free_bytes: u64,
+    pub asked_bytes: u64,
+    pub taken_bytes: u64,
+    pub milliseconds_ago: u64,
 }
 
 /// Where memoryd listens: `IOLITE_MEMORYD_SOCKET`, or the user's runtime folder, or a folder of the user's in `/tmp`.
@@ -161,6 +200,25 @@ mod tests {
             reclaimable_bytes: 4096,
             reclaimed_bytes: 0,
             lies: 0,
+            working_set_bytes: 4096,
+            verdict: Some(Verdict::Gives { bytes: 4096 }),
+        };
+        let memory = MemoryStatus {
+            of: "a limit of 1000000 bytes".to_owned(),
+            limit_bytes: 1_000_000,
+            free_bytes: 40_000,
+            reserve_bytes: 50_000,
+            taken_bytes: 4096,
+            short_bytes: 0,
+        };
+        let choice = Choice {
+            pid: 7,
+            name: "thumbnails".to_owned(),
+            part: Part::Cold,
+            free_bytes: 40_000,
+            asked_bytes: 4000,
+            taken_bytes: 4096,
+            milliseconds_ago: 9,
         };
         let to = [
             ToDaemon::Hello { version: 1, name: "thumbnails".to_owned() },
@@ -178,6 +236,8 @@ mod tests {
             FromDaemon::Reclaimed { bytes: 4096, objects: 1, given_back: 0, holes: 1, microseconds: 9 },
             FromDaemon::Agent(FromAgent::Thawed { arrays: 2, lost: 0, microseconds: 9 }),
             FromDaemon::Program(program),
+            FromDaemon::Memory(memory),
+            FromDaemon::Choice(choice),
             FromDaemon::Done,
         ];
         let lines = to.iter().map(line_of).chain(from.iter().map(line_of));

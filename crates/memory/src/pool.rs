@@ -6,6 +6,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use crate::clock::Registers;
 use crate::error::{PoolError, PutError};
 use crate::limits::{OBJECT_BYTES_MAX, POOLS_MAX};
 use crate::region::data::pages_of;
@@ -61,6 +62,8 @@ impl Pool {
         entry.bytes.store(length.into(), Ordering::Relaxed);
         entry.swap_at.store(NOT_IN_SWAP, Ordering::Relaxed);
         entry.was_written.store(1, Ordering::Relaxed);
+        entry.set_registers(Registers::NEW);
+        entry.set_at_rest(Registers::NEW);
         let word = entry.word();
         let put = word.put().expect("the entry was free");
         assert!(entry.change(word, put), "nobody else changes a free entry");

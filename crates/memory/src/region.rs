@@ -17,8 +17,10 @@ use std::time::Duration;
 
 use rustix::thread::{MembarrierCommand, MembarrierQuery};
 
+use crate::clock::{Warmth, round_of};
 use crate::counts::Counts;
 use crate::error::{AccessError, CreateError, PoolError, SaveError};
+use crate::heap::Heap;
 use crate::limits::{ENTRIES_MAX, EXTENT_BYTES, PAGE_BYTES, REGION_BYTES_MAX};
 use crate::link::{Link, LinkState, Linking};
 use crate::message::socket_path;
@@ -138,6 +140,8 @@ pub enum Restore {
     OnDemand,
     /// All of them, before the call returns.
     All,
+    /// The objects that the last foreground used in its last rounds of the Clock, before the call returns. Each other one when it is used.
+    LastTouchedFirst,
 }
 
 /// Memory that may be taken back at any moment, and is not lost.
@@ -180,7 +184,7 @@ impl Region {
         let shared = Arc::clone(&self.shared);
         let every = options.save_every;
         let thread = |name: &str| std::thread::Builder::new().name(name.to_owned());
-        let saver = thread("memory-saver").spawn(move || saving::run(&shared, every));
+        let saver = thread("memory-saver").spawn(move || saving::run(&shared, every, round_of));
         self.saver = Some(saver.map_err(CreateError::Memory)?);
         if let Some(socket) = options.socket {
             let linking = Linking {
@@ -202,6 +206,14 @@ impl Region {
     /// When there are 1,024 already.
     pub fn pool(&self) -> Result<Pool, PoolError> {
         Pool::of(Arc::clone(&self.shared))
+    }
+
+    /// A heap in the region, for objects that refer to each other.
+    ///
+    /// # Errors
+    /// When there are 1,024 pools already: a heap has one.
+    pub fn heap(&self) -> Result<Heap, PoolError> {
+        self.pool().map(Heap::of)
     }
 
     /// Whether memory can be taken from the region: it has a swap file.
@@ -226,7 +238,12 @@ impl Region {
 
     /// The program rests: what is not saved is saved soon, and memoryd may take everything.
     pub fn background(&self) {
-        self.shared.table.set_mode(Mode::Background);
+        let table = &self.shared.table;
+        if table.mode() == Mode::Foreground {
+            let entries = (0..table.entries_used()).map(|index| table.entry(index));
+            entries.for_each(|entry| entry.set_at_rest(entry.registers_now()));
+        }
+        table.set_mode(Mode::Background);
         *self.shared.saver.wish.lock().expect(LOCKED) = Wish::Everything;
         self.shared.saver.woken.notify_all();
     }
@@ -239,7 +256,8 @@ impl Region {
         self.shared.table.set_mode(Mode::Foreground);
         match restore {
             Restore::OnDemand => Ok(0),
-            Restore::All => restore_all(&self.shared),
+            Restore::All => restore_all(&self.shared, |_| true),
+            Restore::LastTouchedFirst => restore_all(&self.shared, |entry| entry.at_rest().warmth() != Warmth::Cold),
         }
     }
 

@@ -32,12 +32,13 @@ pub(crate) fn make_usable(shared: &Shared, index: u32) -> Result<(), AccessError
     }
 }
 
-/// Brings everything back that is not in memory. Stops at the first object that cannot be read for want of room or of the disk.
-pub(crate) fn restore_all(shared: &Shared) -> Result<u64, AccessError> {
+/// Brings all wanted objects back that are not in memory. Stops at the first object that cannot be read for want of room or of the disk.
+pub(crate) fn restore_all(shared: &Shared, is_wanted: impl Fn(&Entry) -> bool) -> Result<u64, AccessError> {
     let mut restored = 0;
     for index in 0..shared.table.entries_used() {
-        let word = shared.table.entry(index).word();
-        if word.is_valid() && !word.is_usable() {
+        let entry = shared.table.entry(index);
+        let word = entry.word();
+        if word.is_valid() && !word.is_usable() && is_wanted(entry) {
             match make_usable(shared, index) {
                 // Whoever reads that object is told.
                 Ok(()) | Err(AccessError::Corrupt { .. }) => restored += 1,

@@ -5,11 +5,12 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use crate::clock::{end_round, note};
 use crate::error::SaveError;
 use crate::limits::OBJECT_BYTES_MAX;
-use crate::region::table::barrier;
+use crate::region::table::{Mode, barrier};
 use crate::shared::{Shared, Wish, set_record, take_record};
 use crate::steps::{Point, at};
 use crate::swap::Swap;
@@ -28,9 +29,10 @@ pub struct Saved {
     pub busy: u64,
 }
 
-/// The saving thread, until the region ends.
-pub(crate) fn run(shared: &Arc<Shared>, every: Duration) {
+/// The saving thread, until the region ends. It ends the Clock's rounds, too, which are so long.
+pub(crate) fn run(shared: &Arc<Shared>, every: Duration, round_of: fn(Mode) -> Duration) {
     let state = &shared.saver;
+    let mut round_began = Instant::now();
     while !state.is_ending.load(Ordering::Acquire) {
         let wish = {
             let wish = state.wish.lock().expect(LOCKED);
@@ -45,6 +47,10 @@ pub(crate) fn run(shared: &Arc<Shared>, every: Duration) {
         state.passes.fetch_add(1, Ordering::Relaxed);
         *state.last_error.lock().expect(LOCKED) = result.err();
         shared.end_rests_now();
+        if round_began.elapsed() >= round_of(shared.table.mode()) {
+            round_began = Instant::now();
+            end_round(&shared.table);
+        }
     }
 }
 
@@ -80,7 +86,7 @@ impl Saver<'_> {
         let entry = self.shared.table.entry(index);
         let word = entry.word();
         let saving = word.saving()?;
-        if wish == Wish::Nothing && entry.was_written.swap(0, Ordering::Relaxed) != 0 {
+        if wish == Wish::Nothing && note(entry) {
             return None;
         }
         entry.change(word, saving).then_some(saving)

@@ -69,7 +69,9 @@ impl Ask {
             match answer.ok_or_else(|| AskError::Broken(io::ErrorKind::UnexpectedEof.into()))? {
                 FromDaemon::Refused { reason } => return Err(AskError::Refused(reason)),
                 FromDaemon::Done => return Ok(answers),
-                answer @ FromDaemon::Program(_) => answers.push(answer),
+                answer @ (FromDaemon::Program(_) | FromDaemon::Memory(_) | FromDaemon::Choice(_)) => {
+                    answers.push(answer);
+                }
                 answer @ (FromDaemon::Reclaimed { .. } | FromDaemon::Agent(_) | FromDaemon::Welcome { .. }) => {
                     return Ok(vec![answer]);
                 }

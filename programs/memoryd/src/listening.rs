@@ -15,6 +15,7 @@ use rustix::io::Errno;
 
 use crate::connection::{refuse, serve};
 use crate::programs::{CONNECTIONS_MAX, Programs};
+use crate::watching::Watch;
 
 /// How long the daemon waits before it looks for a free descriptor again.
 const SHORTAGE_WAIT: Duration = Duration::from_millis(50);
@@ -57,6 +58,14 @@ impl Daemon {
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Takes memory by itself from now on, when less than the reserve is free.
+    ///
+    /// # Errors
+    /// When the limit cannot be read.
+    pub fn watch(&self, watch: Watch) -> io::Result<()> {
+        crate::watching::begin(&self.programs, watch)
     }
 
     /// Serves for ever. While the machine has no descriptor for another connection, those who connect wait, and the others are served.

@@ -8,9 +8,11 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
 
 use iolite_memory::message::{FromDaemon, ProgramStatus};
-use iolite_memory::{Foreign, Reclaimed};
+use iolite_memory::policy::Verdict;
+use iolite_memory::{Foreign, Reclaimed, Survey};
 
 use crate::jvms::{Jvm, Jvms};
+use crate::watching::Watched;
 
 /// Regions that a daemon knows at the same time.
 pub const PROGRAMS_MAX: usize = 256;
@@ -28,6 +30,10 @@ pub struct Programs {
     known: Mutex<BTreeMap<u64, Arc<Program>>>,
     /// Programs of the JVM. One that is frozen has a region, too.
     pub jvms: Jvms,
+    /// The daemon's own choices.
+    pub watched: Watched,
+    /// Changes to the background that were seen.
+    turns: AtomicU64,
 }
 
 /// A program with a region. One with two regions is here twice.
@@ -40,6 +46,9 @@ pub struct Program {
     /// The side that a person put it on.
     said: AtomicU8,
     reclaimed_bytes: AtomicU64,
+    /// The number of its last change to the background, among those of all programs, from 1. 0 is the foreground.
+    rests_since: AtomicU64,
+    verdict: Mutex<Option<Verdict>>,
 }
 
 impl Program {
@@ -51,7 +60,34 @@ impl Program {
             turn: Mutex::default(),
             said: AtomicU8::new(AS_IT_SAYS),
             reclaimed_bytes: AtomicU64::new(0),
+            rests_since: AtomicU64::new(0),
+            verdict: Mutex::default(),
         }
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub fn memory_bytes(&self) -> u64 {
+        self.foreign.memory_bytes()
+    }
+
+    pub fn survey(&self) -> Survey {
+        self.foreign.survey()
+    }
+
+    /// The program's place in the order of changes to the background; `None` in the foreground. As of the last look.
+    pub fn rests_since(&self) -> Option<u64> {
+        Some(self.rests_since.load(Ordering::Relaxed)).filter(|&turn| turn != 0)
+    }
+
+    pub fn tell_verdict(&self, verdict: Verdict) {
+        *self.verdict.lock().expect(LOCKED) = Some(verdict);
     }
 
     pub fn turn(&self) -> MutexGuard<'_, ()> {
@@ -77,6 +113,8 @@ impl Program {
             reclaimable_bytes: survey.reclaimable_bytes,
             reclaimed_bytes: self.reclaimed_bytes.load(Ordering::Relaxed),
             lies: survey.lies,
+            working_set_bytes: survey.working_set_bytes,
+            verdict: *self.verdict.lock().expect(LOCKED),
         }
     }
 }
@@ -106,12 +144,33 @@ impl Programs {
         its.map(|(number, program)| (*number, Arc::clone(program))).collect()
     }
 
+    /// All programs with a region, in the order in which they came.
+    pub fn all(&self) -> Vec<(u64, Arc<Program>)> {
+        let known = self.known.lock().expect(LOCKED);
+        known.iter().map(|(number, program)| (*number, Arc::clone(program))).collect()
+    }
+
+    /// Sees which programs changed sides since the last look. Returns whether one has.
+    pub fn note_sides(&self, programs: &[(u64, Arc<Program>)]) -> bool {
+        let mut has_turned = false;
+        for (_, program) in programs {
+            let was_resting = program.rests_since.load(Ordering::Relaxed) != 0;
+            if program.is_background() == was_resting {
+                continue;
+            }
+            has_turned = true;
+            let turn = if was_resting { 0 } else { self.turns.fetch_add(1, Ordering::Relaxed) + 1 };
+            program.rests_since.store(turn, Ordering::Relaxed);
+        }
+        has_turned
+    }
+
     pub fn list(&self) -> Vec<FromDaemon> {
-        let programs: Vec<Arc<Program>> = self.known.lock().expect(LOCKED).values().cloned().collect();
+        let programs = self.all();
         let jvms = self.jvms.all();
         let running = jvms.iter().filter(|jvm| !jvm.is_frozen()).map(|jvm| jvm_status(jvm));
-        let statuses = programs.iter().map(|program| program.status()).chain(running);
-        statuses.map(FromDaemon::Program).chain([FromDaemon::Done]).collect()
+        let statuses = programs.iter().map(|(_, program)| program.status()).chain(running);
+        statuses.map(FromDaemon::Program).chain(self.watched.list()).chain([FromDaemon::Done]).collect()
     }
 
     pub fn say_background(&self, pid: u32, is_background: bool) -> FromDaemon {
@@ -154,7 +213,11 @@ impl Programs {
         FromDaemon::Reclaimed { bytes, objects, given_back, holes, microseconds }
     }
 
-    fn reclaim_one(&self, number: u64, program: &Program, bytes_max: u64) -> std::io::Result<Reclaimed> {
+    /// Takes from one region, for as long as its program is in the background: cold objects first.
+    ///
+    /// # Errors
+    /// When the kernel makes no holes.
+    pub fn reclaim_one(&self, number: u64, program: &Program, bytes_max: u64) -> std::io::Result<Reclaimed> {
         let _turn = program.turn();
         // It may have left while the turn was waited for: then its region is none of ours any more.
         if !self.known.lock().expect(LOCKED).contains_key(&number) {
@@ -184,6 +247,8 @@ fn jvm_status(jvm: &Jvm) -> ProgramStatus {
         reclaimable_bytes: 0,
         reclaimed_bytes: 0,
         lies: 0,
+        working_set_bytes: 0,
+        verdict: None,
     }
 }
 
@@ -192,4 +257,4 @@ fn unknown(pid: u32) -> FromDaemon {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

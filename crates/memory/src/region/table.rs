@@ -9,6 +9,7 @@ use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 use super::mapping::Mapping;
+use crate::clock::Registers;
 use crate::limits::{ENTRIES_MAX, GUARDS_MAX, PAGE_BYTES, POOLS_MAX};
 use crate::steps::{Point, at};
 use crate::word::Word;
@@ -74,6 +75,10 @@ pub struct Entry {
     /// Set by each guard, plainly: whoever estimates the working set clears it.
     pub was_read: AtomicU8,
     pub was_written: AtomicU8,
+    /// The Clock's shift registers.
+    registers: AtomicU8,
+    /// The registers at the last change to the background.
+    at_rest: AtomicU8,
 }
 
 pub const NOT_IN_SWAP: u64 = u64::MAX;
@@ -86,6 +91,29 @@ impl Entry {
     /// Changes the word if it still is what it was. A full barrier on either side, as every exchange on the machines that this is for.
     pub fn change(&self, from: Word, to: Word) -> bool {
         self.word.compare_exchange(from.bits(), to.bits(), Ordering::SeqCst, Ordering::SeqCst).is_ok()
+    }
+
+    pub fn registers(&self) -> Registers {
+        Registers::from_bits(self.registers.load(Ordering::Relaxed))
+    }
+
+    /// The registers, with what guards have said since they were last moved on.
+    pub fn registers_now(&self) -> Registers {
+        let was = |bit: &AtomicU8| bit.load(Ordering::Relaxed) != 0;
+        self.registers().with(was(&self.was_read), was(&self.was_written))
+    }
+
+    pub fn set_registers(&self, registers: Registers) {
+        self.registers.store(registers.bits(), Ordering::Relaxed);
+    }
+
+    /// The use of the object in the last rounds of the last foreground.
+    pub fn at_rest(&self) -> Registers {
+        Registers::from_bits(self.at_rest.load(Ordering::Relaxed))
+    }
+
+    pub fn set_at_rest(&self, registers: Registers) {
+        self.at_rest.store(registers.bits(), Ordering::Relaxed);
     }
 }
 

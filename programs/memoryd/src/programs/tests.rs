@@ -14,7 +14,7 @@ use crate::connection::serve;
 const NUMBER: u64 = 7;
 
 /// A region of which one object may be taken.
-fn region() -> (Region, Slot) {
+pub(crate) fn region() -> (Region, Slot) {
     let options = Options::new("test").bytes_max(1 << 20).swap_in(std::env::temp_dir()).without_memoryd();
     let region = Region::create(options.save_every(Duration::from_secs(3600))).expect("this machine allows it");
     let slot = region.pool().expect("it is the first").put(b"x").expect("there is room");
@@ -23,7 +23,7 @@ fn region() -> (Region, Slot) {
     (region, slot)
 }
 
-fn program_of(region: &Region) -> Program {
+pub(crate) fn program_of(region: &Region) -> Program {
     let (data, table) = region.files();
     let copy = |file: std::os::fd::BorrowedFd<'_>| file.as_fd().try_clone_to_owned().expect("descriptors are there");
     Program::new(1, "test".to_owned(), Foreign::open(copy(data), copy(table)).expect("it is a region"))
