@@ -5,6 +5,8 @@
 //! A tree names at most one lease that it does not list: the lease to come, which is filled in when the blob is sent.
 //! Source: Simba (Perkins 2015, chapter 3). Deviation: a chunk's id is its content, so that no server keeps a cache of changes.
 
+mod json;
+
 use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -100,6 +102,8 @@ pub enum BlobError {
     WaitsForNoLease,
     #[error("a tree of {length} bytes has another shape than depth {depth} and {names} names")]
     Shape { length: u64, depth: u8, names: usize },
+    #[error("a tree is cut in a way ({number}) that this version does not know: update it")]
+    UnknownCutting { number: u8 },
     #[error("the digest of a blob is not that of its chunks")]
     Digest,
 }

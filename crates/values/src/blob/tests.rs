@@ -131,3 +131,20 @@ fn an_empty_blob_has_no_chunk_and_a_digest_is_the_same_everywhere() {
     );
     assert_eq!(ChunkId::of(b"abc").to_string(), "ba7816bf8f01cfea414140de5dae2223");
 }
+
+#[test]
+fn blobs_read_back_from_json_with_their_leases() {
+    let text = r#"{"$blob":"00ff"}"#;
+    let inline: Blob = serde_json::from_str(text).expect("a blob");
+    assert_eq!(
+        (inline.bytes(), serde_json::to_string(&inline).ok().as_deref()),
+        (Some(&[0, 255][..].into()), Some(text))
+    );
+    let tree = flat(leases(2), 2, 3 * CHUNK);
+    let json = serde_json::to_string(&tree).expect("JSON");
+    assert_eq!(serde_json::from_str::<Blob>(&json).expect("its own").chunks(), tree.chunks());
+    assert!(Blob::is_in_json(&json) && !Blob::is_in_json(r#"["\"$blob\":"]"#));
+    let wrong = |json: &str| serde_json::from_str::<Blob>(json).expect_err("no blob").to_string();
+    assert!(wrong(r#"{"$blob":"0"}"#).contains("hexadecimal"));
+    assert!(wrong(&json.replace(r#""cutting":0"#, r#""cutting":1"#)).contains("update"));
+}
