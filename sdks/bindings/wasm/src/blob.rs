@@ -16,7 +16,7 @@ thread_local! {
     static MAKE: RefCell<Option<Function>> = const { RefCell::new(None) };
 }
 
-/// Has all blobs made by a function that takes the digest as text, and the content.
+/// Has all blobs made by a function that takes the content, and the digest as text.
 #[wasm_bindgen(js_name = makeBlobsWith)]
 pub fn make_blobs_with(make: Function) {
     MAKE.with(|own| *own.borrow_mut() = Some(make));
@@ -45,8 +45,8 @@ pub(crate) fn blob_to_js(blob: &Blob, place: &Place<'_>) -> Result<JsValue, Fail
     let make = make.ok_or_else(|| place.failure("nobody said how blobs are made"))?;
     let made = make.call2(
         &JsValue::UNDEFINED,
-        &JsValue::from_str(&blob.digest().to_string()),
         &Uint8Array::from(&bytes[..]).into(),
+        &JsValue::from_str(&blob.digest().to_string()),
     );
     made.map_err(|_| place.failure("its blob could not be made"))
 }

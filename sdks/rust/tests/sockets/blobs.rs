@@ -1,6 +1,7 @@
 //! Blobs of up to 4 KiB: from a mutation's argument into a row, and to another client.
 
-use iolite::{Blob, Mutators, Options, Schema, Table, View, schema};
+use iolite::table::Register;
+use iolite::{Blob, CallError, Mutators, Options, Schema, Table, View, schema};
 use tokio::time::timeout;
 
 use crate::notes::PATIENCE;
@@ -15,15 +16,25 @@ struct Photo {
     thumbnail: Option<Blob>,
 }
 
+#[derive(Table, Debug)]
+#[table(live, log = "album")]
+struct Captions {
+    #[key]
+    album: String,
+    #[column(default = "")]
+    text: Register<String>,
+}
+
 fn app() -> Schema {
-    schema().with::<Photo>().build().expect("valid")
+    schema().with::<Photo>().with::<Captions>().build().expect("valid")
 }
 
 fn options() -> Options {
     let add = |tx: &mut iolite::Transaction<'_>, (id, photo): (String, Blob)| {
         tx.create(&Photo { id, photo, thumbnail: None })
     };
-    Options::new().mutators(Mutators::new().with("add", add))
+    let caption = |tx: &mut iolite::Transaction<'_>, _: Blob| tx.at(Captions::TEXT, "a").set("a photo".to_owned());
+    Options::new().mutators(Mutators::new().with("add", add).operation("album", "caption", caption))
 }
 
 fn blob(length: usize) -> Blob {
@@ -52,4 +63,13 @@ async fn a_blob_goes_from_an_argument_into_a_row_and_to_another_client() {
     let photo = (*read).clone().expect("it is there");
     assert_eq!(photo.photo.bytes(), blob(4096).bytes());
     assert_eq!(photo.thumbnail.and_then(|small| small.bytes().cloned()).as_deref(), Some(&[][..]));
+}
+
+#[tokio::test]
+async fn an_operation_of_a_log_takes_no_blob() {
+    let server = iolite::embedded().await.expect("a server");
+    let client = server.client(app(), options()).expect("in memory");
+    let log = client.log("album", "a").expect("the schema has it");
+    let called = log.run("caption", &blob(1)).map(drop);
+    assert_eq!(called, Err(CallError::BlobInLog { operation: "caption".into() }));
 }

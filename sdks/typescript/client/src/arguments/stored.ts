@@ -6,7 +6,8 @@
  * Invariant: nothing of what was given is left out. A member that is undefined, or a hole of an array, is refused.
  */
 
-import { blobOf, BlobValue } from "../blob.js";
+import { blobOf } from "../blob/blobOf.js";
+import { BlobValue } from "../blob/value.js";
 import { copied, isPlainObject, refusal, shown } from "./checks.js";
 import { bytesOf, elementsOf, isArray, isBytes } from "./values.js";
 

@@ -4,7 +4,7 @@
  * Invariant: what comes out is a primitive, bytes of this package's own, or an object without anything in it that stands for one of the app's.
  */
 
-import { BlobValue } from "../blob.js";
+import { BlobValue } from "../blob/value.js";
 import { copied, refusal, type RefusalCode, shown, textArgument } from "./checks.js";
 
 /** Stand for what no cell holds. The core says of them what they are. */

@@ -1,6 +1,6 @@
 /** Columns: what a row holds under a name. */
 
-import type { BlobValue } from "../blob.js";
+import type { BlobValue } from "../blob/value.js";
 import type { Id } from "../id.js";
 
 export type ScalarName = "bool" | "int" | "float" | "string" | "bytes" | "id" | "blob";

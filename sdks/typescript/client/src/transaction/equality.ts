@@ -1,6 +1,6 @@
 /** Deep comparison of plain data: what closures return and what they ask for. */
 
-import { BlobValue } from "../blob.js";
+import { BlobValue } from "../blob/value.js";
 import { hasHidden, membersWithFailures } from "./hidden.js";
 
 export function isPlain(value: object): value is Record<string, unknown> {

@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
-import { BlobValue, blobOf, defineLog, defineMutators, defineSchema, live, mutator, operation, s, table } from "./index.js";
-import { decodeArguments, encodeArguments } from "./arguments/stored.js";
-import { servedApps } from "./testing/servedApps.js";
-import { until } from "./testing/until.js";
+import { BlobValue, blobOf, defineLog, defineMutators, defineSchema, live, mutator, operation, s, table } from "../index.js";
+import { decodeArguments, encodeArguments } from "../arguments/stored.js";
+import { servedApps } from "../testing/servedApps.js";
+import { until } from "../testing/until.js";
 
 const sheet = defineLog(
   "sheet",
