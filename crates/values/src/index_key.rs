@@ -137,6 +137,8 @@ pub(crate) fn encode_indexed(value: &Value, out: &mut Vec<u8>) -> bool {
             encode_escaped(BYTES, &bytes[..cut(bytes)], out);
             return is_shared(bytes);
         }
+        // No schema has an index with a blob.
+        Value::Blob(blob) => encode_escaped(BYTES, &blob.digest().to_bytes(), out),
         Value::Bool(_) | Value::Int(_) | Value::Id(_) => encode(value, out).expect("a key holds such a value"),
     }
     false

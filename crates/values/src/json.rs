@@ -4,7 +4,7 @@
 
 use serde_json::Value as Json;
 
-use crate::{Scalar, Value};
+use crate::{Blob, Scalar, Value};
 
 /// Integers beyond it are not exact in all languages as JSON numbers, so they are texts.
 const EXACT_TO: u64 = (1 << 53) - 1;
@@ -20,8 +20,9 @@ impl Scalar {
             Value::Float(value) if is_exact(*value) => (*value).into(),
             Value::Float(value) => value.to_string().into(),
             Value::String(text) => text.as_ref().into(),
-            Value::Bytes(bytes) => bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>().into(),
+            Value::Bytes(bytes) => hexadecimal(bytes).into(),
             Value::Id(id) => id.to_string().into(),
+            Value::Blob(blob) => blob.to_json(),
         }
     }
 
@@ -36,6 +37,7 @@ impl Scalar {
             (Scalar::String, _) => json.as_str().map(Value::from),
             (Scalar::Bytes, _) => json.as_str().and_then(bytes).map(Value::bytes),
             (Scalar::Id, _) => json.as_str().and_then(|text| text.parse().ok()).map(Value::Id),
+            (Scalar::Blob, _) => Blob::from_json(json).map(Value::from),
         }
     }
 }
@@ -46,7 +48,12 @@ fn is_exact(value: f64) -> bool {
     read.is_ok_and(|read| read.to_bits() == value.to_bits())
 }
 
-fn bytes(hexadecimal: &str) -> Option<Vec<u8>> {
+/// Two digits a byte.
+pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+pub(crate) fn bytes(hexadecimal: &str) -> Option<Vec<u8>> {
     let digits = hexadecimal.as_bytes();
     if !digits.len().is_multiple_of(2) || !digits.iter().all(u8::is_ascii_hexdigit) {
         return None;
@@ -69,6 +76,8 @@ mod tests {
             ".{0,8}".prop_map(|text| (Scalar::String, Value::from(text))),
             proptest::collection::vec(any::<u8>(), 0..8).prop_map(|bytes| (Scalar::Bytes, Value::bytes(bytes))),
             any::<u128>().prop_map(|bits| (Scalar::Id, Value::Id(Id::from_u128(bits)))),
+            proptest::collection::vec(any::<u8>(), 0..8)
+                .prop_map(|bytes| (Scalar::Blob, Blob::inline(bytes).expect("short").into())),
         ]
     }
 
@@ -83,8 +92,7 @@ mod tests {
 
     #[test]
     fn what_is_of_another_type_is_none() {
-        let all = [Scalar::Bool, Scalar::Int, Scalar::Float, Scalar::String, Scalar::Bytes, Scalar::Id];
-        for scalar in all {
+        for scalar in Scalar::ALL {
             assert_eq!(scalar.from_json(&Json::Null), None);
             assert_eq!(scalar.from_json(&serde_json::json!({})), None);
         }

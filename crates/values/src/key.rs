@@ -267,7 +267,7 @@ pub(crate) fn encode(value: &Value, out: &mut Vec<u8>) -> Result<(), KeyError> {
             out.push(ID);
             out.extend_from_slice(&id.to_bytes());
         }
-        Value::Null | Value::Float(_) => return Err(KeyError::Type(value.clone())),
+        Value::Null | Value::Float(_) | Value::Blob(_) => return Err(KeyError::Type(value.clone())),
     }
     Ok(())
 }

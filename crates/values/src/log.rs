@@ -176,6 +176,10 @@ pub(crate) fn logs_of(
     let mut instances: BTreeMap<&str, (&str, Scalar)> = BTreeMap::new();
     for (name, table) in tables {
         let Some(log) = table.log() else { continue };
+        if let Some((column, _)) = table.columns.iter().find(|(_, column)| column.is_blob()) {
+            let problem = "a table of a log has no blobs: keep them in a strong table, and their keys here";
+            return Err(SchemaError::new(name, column, problem));
+        }
         if table.delivered {
             let problem = "it is of a log, which has the delivered view anyway: leave `delivered` out";
             return Err(SchemaError::new(name, "", problem));
@@ -205,9 +209,10 @@ mod tests {
     use super::*;
 
     fn schema(more: &str) -> Result<Schema, SchemaError> {
+        let text = if more == "blob" { "blob" } else { "string" };
         let table = |first: &str| {
             format!(
-                r#"{{"columns":{{"sheet":{{"type":"{first}"}},"at":{{"type":"string"}},"text":{{"type":"string"}}}},"consistency":"log","log":"sheet","key":["sheet","at"]}}"#
+                r#"{{"columns":{{"sheet":{{"type":"{first}"}},"at":{{"type":"string"}},"text":{{"type":"{text}"}}}},"consistency":"log","log":"sheet","key":["sheet","at"]}}"#
             )
         };
         let (cells, marks) = (table("string"), table(if more == "int" { "int" } else { "string" }));
@@ -256,6 +261,7 @@ mod tests {
     fn what_makes_no_log_is_named() {
         let problem = |more: &str| schema(more).expect_err("it is wrong").to_string();
         assert!(problem("int").contains("it names the instance"), "{}", problem("int"));
+        assert!(problem("blob").contains("a table of a log has no blobs"), "{}", problem("blob"));
         assert!(problem("other").contains("no table is of the log \"other\""), "{}", problem("other"));
     }
 }

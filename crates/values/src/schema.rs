@@ -60,6 +60,17 @@ pub struct Column {
     pub optional: bool,
     /// What a scalar or register holds when not given. A column that is added to a table later is optional or has one.
     pub default: Option<Value>,
+    /// When a device fetches the chunks of a blob. Of other types: with the row.
+    pub fetch: Fetch,
+}
+
+/// When a device fetches the chunks of a blob.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fetch {
+    /// As soon as it has the row.
+    WithRow,
+    /// When somebody reads them.
+    OnDemand,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,6 +98,8 @@ pub enum Scalar {
     String,
     Bytes,
     Id,
+    /// Large: its cell holds up to 4 KiB of it, or names the chunks.
+    Blob,
 }
 
 /// How a table's transactions are committed. The other policies come with their crates.
@@ -342,6 +355,7 @@ impl Table {
                 None => "the primary key names it, but there is no such column",
                 Some(Column { optional: true, .. }) => "a column of the primary key cannot be optional",
                 Some(Column { kind: ColumnType::Scalar(Scalar::Float), .. }) => "a float cannot be in a primary key",
+                Some(Column { kind: ColumnType::Scalar(Scalar::Blob), .. }) => "a blob cannot be in a primary key",
                 Some(Column { kind: ColumnType::Scalar(_), .. }) if self.key[..place].contains(name) => {
                     "it is in the primary key twice"
                 }
@@ -356,7 +370,7 @@ impl Table {
 
 impl Column {
     pub fn of(kind: ColumnType) -> Column {
-        Column { kind, optional: false, default: None }
+        Column { kind, optional: false, default: None, fetch: Fetch::WithRow }
     }
 
     /// The value of a scalar or register that was not given; nothing if it has to be given. Collections begin empty: null.
@@ -373,7 +387,18 @@ impl Column {
         }
     }
 
+    /// Whether its cells hold blobs.
+    pub fn is_blob(&self) -> bool {
+        self.kind == ColumnType::Scalar(Scalar::Blob)
+    }
+
     fn check(&self) -> Result<(), String> {
+        if self.kind.element() == Scalar::Blob && !self.is_blob() {
+            return Err(format!("a {} has no blobs: a blob is a column of its own", self.kind.name()));
+        }
+        if self.fetch == Fetch::OnDemand && !self.is_blob() {
+            return Err(format!("fetch belongs to blobs, not to a {}", self.kind.name()));
+        }
         match (&self.kind, &self.default) {
             (ColumnType::Scalar(scalar) | ColumnType::Register(scalar), Some(value)) if !scalar.holds(value) => {
                 Err(format!("its default {value:?} is not of type {}", scalar.name()))
@@ -392,11 +417,15 @@ fn check_default(value: &Value) -> Result<(), String> {
     match value {
         Value::Float(number) if !number.is_finite() => Err(format!("its default {number} is no finite number")),
         Value::Bytes(_) => Err("a bytes column has no default: make it optional".into()),
+        Value::Blob(_) => Err("a blob column has no default: make it optional".into()),
         Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::String(_) | Value::Id(_) => Ok(()),
     }
 }
 
 impl Scalar {
+    pub const ALL: [Scalar; 7] =
+        [Scalar::Bool, Scalar::Int, Scalar::Float, Scalar::String, Scalar::Bytes, Scalar::Id, Scalar::Blob];
+
     pub fn name(self) -> &'static str {
         match self {
             Scalar::Bool => "bool",
@@ -405,6 +434,7 @@ impl Scalar {
             Scalar::String => "string",
             Scalar::Bytes => "bytes",
             Scalar::Id => "id",
+            Scalar::Blob => "blob",
         }
     }
 
@@ -420,6 +450,7 @@ impl Scalar {
             Scalar::String => ValueType::String,
             Scalar::Bytes => ValueType::Bytes,
             Scalar::Id => ValueType::Id,
+            Scalar::Blob => ValueType::Blob,
         };
         value.kind() == wanted
     }

@@ -7,7 +7,7 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use crate::Id;
+use crate::{Blob, Id};
 
 /// A value of one of the scalar types, or nothing.
 #[derive(Clone)]
@@ -21,6 +21,7 @@ pub enum Value {
     String(Arc<str>),
     Bytes(Arc<[u8]>),
     Id(Id),
+    Blob(Arc<Blob>),
 }
 
 /// The kinds of [`Value`], in their sort order.
@@ -33,6 +34,7 @@ pub enum ValueType {
     String,
     Bytes,
     Id,
+    Blob,
 }
 
 /// As schemas name them.
@@ -46,6 +48,7 @@ impl fmt::Display for ValueType {
             ValueType::String => "string",
             ValueType::Bytes => "bytes",
             ValueType::Id => "id",
+            ValueType::Blob => "blob",
         })
     }
 }
@@ -83,6 +86,7 @@ impl Value {
             Value::String(_) => ValueType::String,
             Value::Bytes(_) => ValueType::Bytes,
             Value::Id(_) => ValueType::Id,
+            Value::Blob(_) => ValueType::Blob,
         }
     }
 
@@ -94,6 +98,7 @@ impl Value {
             Value::String(text) => text.len(),
             Value::Bytes(bytes) => bytes.len(),
             Value::Id(_) => 16,
+            Value::Blob(blob) => blob.size_bytes(),
         }
     }
 }
@@ -107,6 +112,7 @@ impl Ord for Value {
             (Value::String(a), Value::String(b)) => a.cmp(b),
             (Value::Bytes(a), Value::Bytes(b)) => a.cmp(b),
             (Value::Id(a), Value::Id(b)) => a.cmp(b),
+            (Value::Blob(a), Value::Blob(b)) => a.cmp(b),
             (a, b) => a.kind().cmp(&b.kind()),
         }
     }
@@ -137,6 +143,7 @@ impl Hash for Value {
             Value::String(text) => text.hash(state),
             Value::Bytes(bytes) => bytes.hash(state),
             Value::Id(id) => id.hash(state),
+            Value::Blob(blob) => blob.hash(state),
         }
     }
 }
@@ -151,6 +158,7 @@ impl fmt::Debug for Value {
             Value::String(text) => write!(f, "{text:?}"),
             Value::Bytes(bytes) => write!(f, "b{bytes:?}"),
             Value::Id(id) => write!(f, "#{id}"),
+            Value::Blob(blob) => write!(f, "{blob:?}"),
         }
     }
 }
@@ -176,6 +184,12 @@ impl From<&str> for Value {
 impl From<String> for Value {
     fn from(value: String) -> Value {
         Value::String(Arc::from(value))
+    }
+}
+
+impl From<Blob> for Value {
+    fn from(value: Blob) -> Value {
+        Value::Blob(Arc::new(value))
     }
 }
 

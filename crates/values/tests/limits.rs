@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use iolite_values::{
-    Column, ColumnType, CoordinatorId, Edit, IndexKey, KeyError, Query, RowKey, Scalar, Schema, Table, Test, Timestamp,
-    Value,
+    Blob, Column, ColumnType, CoordinatorId, Cutting, Edit, IndexKey, KeyError, Query, RowKey, Scalar, Schema, Table,
+    Test, Timestamp, Tree, Value,
 };
 
 fn named(prefix: &str, count: usize) -> impl Iterator<Item = String> {
@@ -134,6 +134,12 @@ fn the_page_has_these_values() {
         ("Schema::JSON_BYTES_MAX", Schema::JSON_BYTES_MAX as u64),
         ("Edit::TEXT_BYTES_MAX", Edit::TEXT_BYTES_MAX as u64),
         ("Edit::UNITS_MAX", Edit::UNITS_MAX.into()),
+        ("Blob::INLINE_BYTES_MAX", Blob::INLINE_BYTES_MAX as u64),
+        ("Blob::BYTES_MAX", Blob::BYTES_MAX),
+        ("Cutting::CHUNK_BYTES_MAX", Cutting::CHUNK_BYTES_MAX as u64),
+        ("Tree::NAMES_MAX", Tree::NAMES_MAX as u64),
+        ("Tree::LEASES_MAX", Tree::LEASES_MAX as u64),
+        ("Tree::NODE_NAMES_MAX", Tree::NODE_NAMES_MAX as u64),
         ("CoordinatorId::MAX", CoordinatorId::MAX.into()),
         ("Timestamp::MAX", Timestamp::MAX.as_u64()),
     ];

@@ -3,6 +3,7 @@
 //! A writer and a reader see the same parts in the same order, so they number cells and relate timestamps alike. A session has one a
 //! direction for its whole life; a record has its own.
 
+mod blob;
 mod cell;
 mod commit;
 mod interest;

@@ -63,6 +63,8 @@ pub struct ColumnInput {
     pub default: Option<Expr>,
     /// `order = "commit"` of a list, or "strict".
     pub order: Option<LitStr>,
+    /// `fetch = "on-demand"` of a blob: its chunks are fetched when they are read.
+    pub is_fetched_on_demand: bool,
     /// Whether it has an index of its own.
     pub has_index: bool,
 }
@@ -159,7 +161,7 @@ impl ColumnInput {
         let ident = field.ident.clone().ok_or_else(|| Error::new_spanned(field, "a column has a name"))?;
         let place =
             if field.attrs.iter().any(|attribute| attribute.path().is_ident("key")) { Place::Key } else { Place::Data };
-        let (mut default, mut order) = (None, None);
+        let (mut default, mut order, mut fetch) = (None, None, None);
         for attribute in field.attrs.iter().filter(|attribute| attribute.path().is_ident("column")) {
             attribute.parse_nested_meta(|meta| {
                 if meta.path.is_ident("default") {
@@ -168,8 +170,11 @@ impl ColumnInput {
                 } else if meta.path.is_ident("order") {
                     order = Some(meta.value()?.parse::<LitStr>()?);
                     Ok(())
+                } else if meta.path.is_ident("fetch") {
+                    fetch = Some(meta.value()?.parse::<LitStr>()?);
+                    Ok(())
                 } else {
-                    Err(meta.error("a column has `default = ...` and `order = \"commit\"`"))
+                    Err(meta.error("a column has `default = ...`, `order = \"commit\"` and `fetch = \"on-demand\"`"))
                 }
             })?;
         }
@@ -177,9 +182,16 @@ impl ColumnInput {
         if let Some(other) = order.as_ref().filter(|order| !strict_or_commit(order)) {
             return Err(Error::new_spanned(other, "the order of a list is \"strict\" or \"commit\""));
         }
+        if let Some(other) = fetch.as_ref().filter(|fetch| fetch.value() != "on-demand") {
+            return Err(Error::new_spanned(
+                other,
+                "a blob is fetched \"on-demand\", or with its row: then say nothing",
+            ));
+        }
+        let is_fetched_on_demand = fetch.is_some();
         let name = ident.to_string().trim_start_matches("r#").to_owned();
         let has_index = field.attrs.iter().any(|attribute| attribute.path().is_ident("index"));
-        Ok(ColumnInput { ident, name, kind: field.ty.clone(), place, default, order, has_index })
+        Ok(ColumnInput { ident, name, kind: field.ty.clone(), place, default, order, is_fetched_on_demand, has_index })
     }
 
     /// The name of the column's constant.
@@ -233,6 +245,8 @@ mod tests {
         let isolated = problem(parse_quote! { #[table(isolation = "none")] struct A { #[key] id: i64 } });
         assert!(isolated.contains("read-committed"));
         assert!(problem(parse_quote! { #[table(lively)] struct A { #[key] id: i64 } }).contains("`live`"));
+        let fetched = problem(parse_quote! { struct A { #[key] id: i64, #[column(fetch = "later")] photo: Blob } });
+        assert!(fetched.contains("\"on-demand\""), "{fetched}");
         let unknown = problem(parse_quote! { #[table(index(by_owner = [owner]))] struct A { #[key] id: i64 } });
         assert!(unknown.contains("no such column"));
         assert!(

@@ -117,5 +117,6 @@ fn definition(column: &ColumnInput) -> TokenStream {
         quote! { .with_default(<#kind as ::iolite::table::ColumnKind>::default_value((#value).into())) }
     });
     let order = column.order.iter().map(|order| quote! { .with_order(#order) });
-    quote! { (#name, ::iolite::table::ColumnDefinition::of::<#kind>() #(#default)* #(#order)*) }
+    let fetch = column.is_fetched_on_demand.then(|| quote! { .fetched_on_demand() }).into_iter();
+    quote! { (#name, ::iolite::table::ColumnDefinition::of::<#kind>() #(#default)* #(#order)* #(#fetch)*) }
 }

@@ -61,7 +61,8 @@ pub use iolite_client::{
 };
 pub use iolite_derive::Table;
 pub use iolite_values::{
-    CellState, Counter, Id, KeyError, OperationError, Row, RowKey, Schema, SchemaError, Timestamp, Value, ValueError,
+    Blob, BlobError, CellState, Counter, Id, KeyError, OperationError, Row, RowKey, Schema, SchemaError, Timestamp,
+    Value, ValueError,
 };
 pub use key::IntoKey;
 pub use log::Log;

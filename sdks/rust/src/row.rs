@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use iolite_values::{CellState, Column, ColumnId, ColumnType, Id, Row, Table, Value};
+use iolite_values::{Blob, CellState, Column, ColumnId, ColumnType, Id, Row, Table, Value};
 
 use crate::error::{Abort, Result};
 
@@ -163,6 +163,7 @@ from_value!(f64, "float", Value::Float(value) => *value);
 from_value!(String, "string", Value::String(text) => text.to_string());
 from_value!(Vec<u8>, "bytes", Value::Bytes(bytes) => bytes.to_vec());
 from_value!(Id, "id", Value::Id(id) => *id);
+from_value!(Blob, "blob", Value::Blob(blob) => Blob::clone(blob));
 
 impl<T: FromValue> FromValue for Option<T> {
     const NAME: &'static str = T::NAME;

@@ -10,7 +10,9 @@ use std::time::Duration;
 
 use iolite_logs::{Member, Next, Page, append_to, initial_seed, origin_of, seed_of};
 use iolite_machine::WallTime;
-use iolite_values::{Counter, Interest, KeyError, LaneNumber, LogId, LogPages, Read, Schema, Timestamp, Value, Write};
+use iolite_values::{
+    Blob, Counter, Interest, KeyError, LaneNumber, LogId, LogPages, Read, Schema, Timestamp, Value, Write,
+};
 use iolite_wire::client_storage::StoredLog;
 use iolite_wire::limits;
 use iolite_wire::logs::LogEntry;
@@ -302,6 +304,9 @@ impl Client {
                 what: "an operation's name and arguments",
                 limit: Client::OPERATION_BYTES_MAX,
             });
+        }
+        if Blob::is_in_json(arguments) {
+            return Err(CallError::BlobInLog { operation: operation.into() });
         }
         let kind = MutationKind::Named { name: full_name(log, operation).into(), arguments: arguments.into() };
         self.call_in_log(now, ticket, kind, log.clone(), lane)

@@ -25,6 +25,10 @@ pub enum CallError {
     TooLarge { what: &'static str, limit: usize },
     #[error("the log {log:?} is not joined: join it before its operations are called")]
     NotJoined { log: String },
+    #[error(
+        "an operation of a log takes no blobs: keep the blob in a strong table, and give {operation:?} the key of its row"
+    )]
+    BlobInLog { operation: String },
     #[error("another version of the app leads in another tab: reload this tab, or close the other")]
     OtherVersion,
     #[error("{limit} {of} are pending or refused: wait until some are confirmed, and dismiss what was refused")]

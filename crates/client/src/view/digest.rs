@@ -83,6 +83,7 @@ impl Answer {
             Value::String(text) => (4u8, text).hash(&mut self.hasher),
             Value::Bytes(bytes) => (5u8, bytes).hash(&mut self.hasher),
             Value::Id(id) => (6u8, id).hash(&mut self.hasher),
+            Value::Blob(blob) => (7u8, blob).hash(&mut self.hasher),
         }
     }
 }

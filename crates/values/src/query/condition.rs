@@ -74,9 +74,13 @@ impl Test {
             Test::OneOf(all) => all.contains(value),
             Test::BeginsWith(beginning) => match value {
                 Value::String(text) => text.starts_with(&**beginning),
-                Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Bytes(_) | Value::Id(_) => {
-                    false
-                }
+                Value::Null
+                | Value::Bool(_)
+                | Value::Int(_)
+                | Value::Float(_)
+                | Value::Bytes(_)
+                | Value::Id(_)
+                | Value::Blob(_) => false,
             },
             Test::Contains(_) => false,
         }

@@ -138,16 +138,17 @@ impl Column {
         }
     }
 
-    /// The type of its one value.
+    /// The type of its one value, if queries may look at it.
     fn scalar(&self) -> Option<Scalar> {
         match self.kind {
+            ColumnType::Scalar(Scalar::Blob) | ColumnType::Register(Scalar::Blob) => None,
             ColumnType::Scalar(scalar) | ColumnType::Register(scalar) => Some(scalar),
             ColumnType::Counter => Some(Scalar::Int),
             ColumnType::Set(_) | ColumnType::List { .. } | ColumnType::Map(_) | ColumnType::Text => None,
         }
     }
 
-    /// Whether rows can be ordered by it.
+    /// Whether rows can be ordered by it. A blob's order says nothing of its content.
     pub fn has_one_value(&self) -> bool {
         self.scalar().is_some()
     }

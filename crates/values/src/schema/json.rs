@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::{Column, ColumnType, Consistency, Offline, Scalar, Schema, SchemaError, SchemaHash, Table, check_name};
+use super::{
+    Column, ColumnType, Consistency, Fetch, Offline, Scalar, Schema, SchemaError, SchemaHash, Table, check_name,
+};
 use crate::{Isolation, ListOrder, LogStart, Value};
 
 // Fields stand in alphabetical order, which makes the output canonical.
@@ -51,6 +53,9 @@ struct TableJson {
 struct ColumnJson {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     default: Option<serde_json::Value>,
+    /// `on-demand`; absent: with the row.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    fetch: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     of: Option<String>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -186,7 +191,15 @@ impl ColumnJson {
             }
             (Some(_), _) => return Err("only scalars and registers have defaults".into()),
         };
-        Ok(Column { kind, optional: self.optional, default })
+        Ok(Column { kind, optional: self.optional, default, fetch: self.read_fetch()? })
+    }
+
+    fn read_fetch(&self) -> Result<Fetch, String> {
+        match self.fetch.as_deref() {
+            None | Some("with-row") => Ok(Fetch::WithRow),
+            Some("on-demand") => Ok(Fetch::OnDemand),
+            Some(other) => Err(format!("fetch is with-row or on-demand, not {other:?}")),
+        }
     }
 
     fn read_type(&self) -> Result<ColumnType, String> {
@@ -207,7 +220,6 @@ impl ColumnJson {
             "set" => Ok(ColumnType::Set(self.element()?)),
             "map" => Ok(ColumnType::Map(self.element()?)),
             "list" => Ok(ColumnType::List { of: self.element()?, order: read_order(self.order.as_deref())? }),
-            "blob" => Err(format!("type {:?} is not built yet", self.kind)),
             other => Err(format!("unknown type {other:?}")),
         }
     }
@@ -229,6 +241,10 @@ impl ColumnJson {
         };
         ColumnJson {
             default: column.default.as_ref().map(write_default),
+            fetch: match column.fetch {
+                Fetch::WithRow => None,
+                Fetch::OnDemand => Some("on-demand".to_owned()),
+            },
             of: of.map(|scalar| scalar.name().to_owned()),
             optional: column.optional,
             order: order.map(|order| match order {
@@ -241,8 +257,7 @@ impl ColumnJson {
 }
 
 fn read_scalar(name: &str) -> Option<Scalar> {
-    let all = [Scalar::Bool, Scalar::Int, Scalar::Float, Scalar::String, Scalar::Bytes, Scalar::Id];
-    all.into_iter().find(|scalar| scalar.name() == name)
+    Scalar::ALL.into_iter().find(|scalar| scalar.name() == name)
 }
 
 fn read_order(order: Option<&str>) -> Result<ListOrder, String> {
@@ -260,14 +275,16 @@ fn read_default(json: &serde_json::Value, scalar: Scalar) -> Result<Value, Strin
         Scalar::Float => json.as_f64().and_then(|number| Value::float(number).ok()),
         Scalar::String => json.as_str().map(Value::from),
         Scalar::Id => json.as_str().and_then(|text| text.parse().ok()).map(Value::Id),
-        Scalar::Bytes => return Err("a bytes column has no default: make it optional".into()),
+        Scalar::Bytes | Scalar::Blob => {
+            return Err(format!("a {} column has no default: make it optional", scalar.name()));
+        }
     };
     value.ok_or_else(|| format!("its default {json} is not of type {}", scalar.name()))
 }
 
 fn write_default(value: &Value) -> serde_json::Value {
     match value {
-        Value::Null | Value::Bytes(_) => serde_json::Value::Null,
+        Value::Null | Value::Bytes(_) | Value::Blob(_) => serde_json::Value::Null,
         Value::Bool(value) => (*value).into(),
         Value::Int(value) => (*value).into(),
         Value::Float(value) => (*value).into(),

@@ -43,10 +43,6 @@ fn what_is_not_built_is_refused_with_its_name() {
         error(&table(id, r#","isolation":"serializable""#)),
         r#"schema, table "t": isolation is one of strict-serializable, snapshot, read-committed, not "serializable""#
     );
-    assert_eq!(
-        error(&table(r#""id":{"type":"id"},"photo":{"type":"blob"}"#, "")),
-        r#"schema, table "t", column "photo": type "blob" is not built yet"#
-    );
 }
 
 #[test]
@@ -166,5 +162,6 @@ fn reads_have_to_fit_the_column_and_keys_the_table() {
     assert!(matches!(schema.check_read(&read), Err(OperationError::Key { .. })));
 }
 
+mod blobs;
 mod defaults;
 mod indexes;

@@ -5,6 +5,7 @@ use iolite_values::Value;
 use crate::DecodeError;
 use crate::generated::proto::{self, value::Kind};
 
+use super::blob;
 use super::reader::{identity, required};
 
 pub(crate) fn write(value: &Value) -> proto::Value {
@@ -16,6 +17,7 @@ pub(crate) fn write(value: &Value) -> proto::Value {
         Value::String(text) => Kind::Text(text.to_string()),
         Value::Bytes(bytes) => Kind::Bytes(bytes.to_vec()),
         Value::Id(id) => Kind::Id(id.to_bytes().to_vec()),
+        Value::Blob(own) => blob::write(own),
     };
     proto::Value { kind: Some(kind) }
 }
@@ -30,6 +32,8 @@ pub(crate) fn read(value: proto::Value) -> Result<Value, DecodeError> {
         Kind::Text(text) => Ok(Value::from(text)),
         Kind::Bytes(bytes) => Ok(Value::bytes(bytes)),
         Kind::Id(bytes) => Ok(Value::Id(identity(&bytes)?)),
+        Kind::Blob(bytes) => blob::read_inline(bytes),
+        Kind::BlobTree(tree) => blob::read_tree(&tree),
     }
 }
 

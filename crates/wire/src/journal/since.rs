@@ -1,6 +1,6 @@
 //! The first version of the journal's format that has what a record or a chunk says.
 
-use iolite_values::{Author, CellState, Element, Level, Operation, Read, Row, Write};
+use iolite_values::{Author, CellState, Element, Level, Operation, Read, Row, Value, Write};
 
 use crate::node::RecordedEntry;
 
@@ -27,10 +27,9 @@ pub(super) fn of_writes(writes: &[Write]) -> u32 {
 
 pub(super) fn of_operation(operation: &Operation) -> u32 {
     match operation {
+        Operation::Put(value) | Operation::Assign(value) => of_value(value),
         Operation::Create
         | Operation::Delete
-        | Operation::Put(_)
-        | Operation::Assign(_)
         | Operation::Add(_)
         | Operation::Insert(_)
         | Operation::Remove(_)
@@ -59,15 +58,24 @@ pub(super) fn of_state(row: &Row) -> u32 {
                 3
             }
         }
-        CellState::Row(_)
-        | CellState::Scalar(_)
-        | CellState::Register(_)
-        | CellState::Counter(_)
-        | CellState::Set(_)
-        | CellState::List(_)
-        | CellState::Map(_) => 1,
+        CellState::Scalar(value) | CellState::Register(value) => of_value(value),
+        CellState::Row(_) | CellState::Counter(_) | CellState::Set(_) | CellState::List(_) | CellState::Map(_) => 1,
     };
     row.cells().map(|(_, state)| of_cell(state)).max().unwrap_or(1)
+}
+
+/// Blobs are in no set, list or map.
+fn of_value(value: &Value) -> u32 {
+    match value {
+        Value::Null
+        | Value::Bool(_)
+        | Value::Int(_)
+        | Value::Float(_)
+        | Value::String(_)
+        | Value::Bytes(_)
+        | Value::Id(_) => 1,
+        Value::Blob(_) => 5,
+    }
 }
 
 /// The version since which authors have more than 32 bits.

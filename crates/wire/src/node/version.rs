@@ -9,7 +9,7 @@ use crate::{DecodeError, EncodeError, frame};
 pub struct NodesVersion(pub u32);
 
 impl NodesVersion {
-    pub const CURRENT: NodesVersion = NodesVersion(3);
+    pub const CURRENT: NodesVersion = NodesVersion(4);
     pub const OLDEST_SUPPORTED: NodesVersion = NodesVersion(1);
 }
 

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use iolite_values::{
-    AnyOf, Author, Cell, CellState, ColumnId, Condition, Direction, Edit, Element, Field, Id, Insertion, Interest,
-    KeyRange, ListOrder, Operation, Query, Read, Row, RowKey, TableId, Test, Text, Timestamp, Unit, UnitRange, Value,
-    Write,
+    AnyOf, Author, Blob, Cell, CellState, ColumnId, Condition, Direction, Edit, Element, Field, Id, Insertion,
+    Interest, KeyRange, ListOrder, Operation, Query, Read, Row, RowKey, TableId, Test, Text, Timestamp, Unit,
+    UnitRange, Value, Write,
 };
 use proptest::collection::{btree_set, vec};
 use proptest::prelude::*;
@@ -41,6 +41,7 @@ pub fn value() -> BoxedStrategy<Value> {
         ".{0,6}".prop_map(Value::from),
         vec(any::<u8>(), 0..6).prop_map(Value::bytes),
         id().prop_map(Value::Id),
+        vec(any::<u8>(), 0..6).prop_map(|bytes| Blob::inline(bytes).expect("short").into()),
     ]
     .boxed()
 }

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use iolite_values::{
-    Attempt, Author, Cell, CellState, ColumnId, Counter, Decision, Edit, Element, Id, Insertion, Interest, KeyRange,
-    LaneNumber, ListOrder, Operation, Read, Row, RowKey, TableId, Text, TextRun, Timestamp, Unit, UnitRange, Value,
-    Write,
+    Attempt, Author, Blob, BlobDigest, Cell, CellState, ChunkId, ChunkName, ColumnId, Counter, Cutting, Decision, Edit,
+    Element, Id, Insertion, Interest, KeyRange, LaneNumber, LeaseName, ListOrder, Operation, Read, Row, RowKey,
+    TableId, Text, TextRun, Timestamp, Tree, Unit, UnitRange, Value, Write,
 };
 use iolite_wire::message::{
     Advance, FromClient, FromGateway, RowSnapshot, Snapshot, Submit, Subscribe, SubscriptionId,
@@ -69,6 +69,20 @@ pub fn every_value() -> Vec<Value> {
         Value::bytes([0, 1, 255]),
         Value::Id(Id::from_u128(0x0102_0304_0506_0708_090a_0b0c_0d0e_0f10)),
     ]
+}
+
+fn inline_blob() -> Value {
+    Blob::inline(*b"a small photo").expect("short").into()
+}
+
+/// 100,000 bytes: the first chunk is stored under a lease, and the second one has none yet.
+fn blob_of_chunks() -> Value {
+    let chunk = |lease, content: &[u8]| ChunkName { lease, id: ChunkId::of(content) };
+    let root = vec![chunk(0, &[7; Cutting::CHUNK_BYTES_MAX]), chunk(1, &[8; 100_000 - Cutting::CHUNK_BYTES_MAX])];
+    let digest = BlobDigest::of(Cutting::Fixed64K, root.iter().map(|name| name.id), 100_000);
+    let leases = vec![LeaseName(Id::from_u128(0x1112_1314))];
+    let tree = Tree::new(Cutting::Fixed64K, 0, leases, root).expect("a tree");
+    Blob::tree(100_000, digest, tree).expect("a blob").into()
 }
 
 pub fn every_operation() -> Vec<Operation> {
@@ -173,6 +187,11 @@ pub fn all() -> Vec<(&'static str, &'static str, Content)> {
     let ranges = (0..).zip(ranges()).map(range).collect();
     vec![
         ("value", "puts of every kind of value", changes(every_value().into_iter().map(Operation::Put).collect())),
+        (
+            "blob_tree",
+            "a blob in its cell, then one of two chunks, of which the second waits for its lease",
+            changes(vec![Operation::Put(inline_blob()), Operation::Put(blob_of_chunks())]),
+        ),
         ("cell_name", "a cell named, another, the first by its number, a third", submits(Vec::new(), named.into())),
         ("list_slice", "a slice of a list", { submits(vec![read(Element::Slice { from: 2, to: 300 })], Vec::new()) }),
         ("list_element", "a list's element set", one(Operation::SetAt { index: 2, value: Value::from("z") })),

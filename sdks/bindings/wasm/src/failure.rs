@@ -114,6 +114,7 @@ impl From<CallError> for Failure {
             | CallError::NoJson { .. }
             | CallError::TooLarge { .. }
             | CallError::NotJoined { .. }
+            | CallError::BlobInLog { .. }
             | CallError::QueueFull { .. } => "call",
         };
         Failure { code, message: error.to_string() }

@@ -4,6 +4,7 @@
 //! between two calls of it. Errors are thrown as a text, `code`, a line break, a message, which the package turns into its classes.
 //! Times are milliseconds: of a monotonic clock for instants, since 1970 for wall times.
 
+mod blob;
 mod core;
 mod failure;
 mod following;

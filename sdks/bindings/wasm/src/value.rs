@@ -9,6 +9,7 @@ use iolite_values::{CellState, ColumnType, Edit, Operation, Scalar, Text, Value}
 use js_sys::{Array, JsString, Map, Set, Uint8Array};
 use wasm_bindgen::{JsCast, JsValue};
 
+use crate::blob::{blob_from_js, blob_to_js};
 use crate::failure::Failure;
 use crate::layout::Slot;
 
@@ -26,7 +27,7 @@ impl Place<'_> {
         self.failure(&format!("it is a column of type {}, and {} was given", scalar.name(), show(js)))
     }
 
-    fn failure(&self, problem: &str) -> Failure {
+    pub(crate) fn failure(&self, problem: &str) -> Failure {
         Failure::of_transaction(format!("table {:?}, column {:?}: {problem}", self.table, self.column))
     }
 
@@ -63,6 +64,7 @@ pub(crate) fn value_from_js(js: &JsValue, scalar: Scalar, place: &Place<'_>) -> 
         Scalar::String => string(js, place)?.map(Value::from).ok_or_else(wrong),
         Scalar::Bytes => js.dyn_ref::<Uint8Array>().map(|bytes| Value::bytes(bytes.to_vec())).ok_or_else(wrong),
         Scalar::Id => js.as_string().and_then(|text| text.parse().ok()).map(Value::Id).ok_or_else(wrong),
+        Scalar::Blob => blob_from_js(js, place)?.ok_or_else(wrong),
     }
 }
 
@@ -110,6 +112,7 @@ pub(crate) fn to_js(value: &Value, wide: bool, place: &Place<'_>) -> Result<JsVa
         Value::String(text) => JsValue::from_str(text),
         Value::Bytes(bytes) => Uint8Array::from(&bytes[..]).into(),
         Value::Id(id) => JsValue::from_str(&id.to_string()),
+        Value::Blob(blob) => blob_to_js(blob, place)?,
     })
 }
 

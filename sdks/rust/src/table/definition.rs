@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use iolite_values::{Column, ColumnType, ListOrder, LogStart, Schema, SchemaError, Value};
+use iolite_values::{Column, ColumnType, Fetch, ListOrder, LogStart, Schema, SchemaError, Value};
 
 use super::{ColumnKind, Table};
 
@@ -63,7 +63,7 @@ impl SchemaBuilder {
 impl ColumnDefinition {
     #[doc(hidden)]
     pub fn of<C: ColumnKind>() -> ColumnDefinition {
-        ColumnDefinition { column: Column { kind: C::column_type(), optional: C::OPTIONAL, default: None } }
+        ColumnDefinition { column: Column { optional: C::OPTIONAL, ..Column::of(C::column_type()) } }
     }
 
     #[doc(hidden)]
@@ -81,6 +81,14 @@ impl ColumnDefinition {
             let order = if order == "strict" { ListOrder::Strict } else { ListOrder::Commit };
             self.column.kind = ColumnType::List { of, order };
         }
+        self
+    }
+
+    /// Of a column that is no blob: a schema error.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn fetched_on_demand(mut self) -> ColumnDefinition {
+        self.column.fetch = Fetch::OnDemand;
         self
     }
 

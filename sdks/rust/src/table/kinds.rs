@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
 use std::sync::Arc;
 
-use iolite_values::{ColumnType, Edit, Id, ListOrder, Operation, Value, ValueError};
+use iolite_values::{Blob, ColumnType, Edit, Id, ListOrder, Operation, Value, ValueError};
 
 use crate::error::{Abort, Result};
 use crate::row::{FromValue, Record};
@@ -35,7 +35,7 @@ pub trait ColumnKind: Sized {
 /// What can be stored.
 pub(crate) type Checked<T> = std::result::Result<T, ValueError>;
 
-/// A type of single values: bool, i64, f64, String, `Vec<u8>`, [`Id`].
+/// A type of single values: bool, i64, f64, String, `Vec<u8>`, [`Id`], [`Blob`].
 pub trait Scalar: FromValue + Sealed {
     /// What it is in the schema.
     const SCALAR: iolite_values::Scalar;
@@ -109,6 +109,7 @@ scalar!(f64, Float, value => Value::float(*value));
 scalar!(String, String, value => Ok(Value::from(value.as_str())));
 scalar!(Vec<u8>, Bytes, value => Ok(Value::bytes(value)));
 scalar!(Id, Id, value => Ok(Value::Id(*value)));
+scalar!(Blob, Blob, value => Ok(Value::from(value.clone())));
 
 impl<S: Scalar> ColumnKind for Option<S> {
     const OPTIONAL: bool = true;

@@ -2,6 +2,7 @@
 
 mod anomalies;
 mod batches;
+mod blobs;
 mod checkpoints;
 mod data_types;
 mod delivered;

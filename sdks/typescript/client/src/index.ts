@@ -1,5 +1,7 @@
 /** The client for browsers and Node: a schema, mutators, and a client that keeps both in step with a server. */
 
+export { blobOf } from "./blob/blobOf.js";
+export { BlobValue } from "./blob/value.js";
 export { createClient } from "./client/createClient.js";
 export { type DevelopmentServer, developmentServer } from "./client/developmentServer.js";
 export type {
@@ -38,6 +40,7 @@ export {
 export { asId, type Id, newId } from "./id.js";
 export { type ArgumentsOf, defineMutators, type InputOf, type Mutator, mutator, Mutators, type Parser } from "./mutators.js";
 export {
+  type BlobOptions,
   Column,
   CounterColumn,
   ListColumn,

@@ -5,7 +5,8 @@
  * and copied where an app's code could hide in it.
  */
 
-import { Core, LiveWriter } from "../wasm/iolite_wasm.js";
+import { makeBlob } from "../blob/value.js";
+import { Core, LiveWriter, makeBlobsWith } from "../wasm/iolite_wasm.js";
 import { indexArgument, refusal, type RefusalCode, shown, textArgument } from "./checks.js";
 import { boundValues, cellContent, cellValue, elementsOf, isArray, isBytes } from "./values.js";
 
@@ -171,17 +172,20 @@ const OPEN: Checks = [
 
 /** Opens a core that leads. */
 export function openCore(...given: Parameters<typeof Core.open>): Core {
+  makeBlobsWith(makeBlob);
   return checkedModule(Core.open(...(taken(OPEN, given, "call") as typeof given)), CORE);
 }
 
 /** Opens a core that follows. */
 export function followCore(...given: Parameters<typeof Core.follow>): Core {
+  makeBlobsWith(makeBlob);
   const checks = [text("the schema"), orNothing(number("cacheBytes")), ...now];
   return checkedModule(Core.follow(...(taken(checks, given, "call") as typeof given)), CORE);
 }
 
 /** Opens what writes live bindings. */
 export function openWriter(schema: string): LiveWriter {
+  makeBlobsWith(makeBlob);
   return checkedModule(new LiveWriter(textArgument(schema, "call", "the schema")), WRITER);
 }
 

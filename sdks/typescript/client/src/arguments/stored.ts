@@ -1,11 +1,13 @@
 /**
- * Arguments of mutations as JSON, since they are stored. Besides plain data they may hold bigints and bytes, which JSON lacks:
- * `{"$bigint": "1"}` and `{"$bytes": "AQ=="}`; a name of the caller's own that begins with `$` gets another one in front. No arguments
+ * Arguments of mutations as JSON, since they are stored. Besides plain data they may hold bigints, bytes and blobs, which JSON lacks:
+ * `{"$bigint": "1"}`, `{"$bytes": "AQ=="}` and `{"$blob": "AQ=="}`; a name of the caller's own that begins with `$` gets another one in front. No arguments
  * are stored as `null`, so a `null` that is the only argument is `{"$null": true}`.
  *
  * Invariant: nothing of what was given is left out. A member that is undefined, or a hole of an array, is refused.
  */
 
+import { blobOf } from "../blob/blobOf.js";
+import { BlobValue } from "../blob/value.js";
 import { copied, isPlainObject, refusal, shown } from "./checks.js";
 import { bytesOf, elementsOf, isArray, isBytes } from "./values.js";
 
@@ -58,19 +60,31 @@ function encode(value: unknown, place: string): Json {
   }
 }
 
+function base64(bytes: Uint8Array): string {
+  return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
+}
+
 function encodeObject(value: object, place: string): Json {
   if (isBytes(value)) {
-    return { $bytes: btoa(Array.from(bytesOf(value, "call", place), (byte) => String.fromCharCode(byte)).join("")) };
+    return { $bytes: base64(bytesOf(value, "call", place)) };
+  }
+  const blob = BlobValue.contentOf(value);
+  if (blob !== undefined) {
+    return { $blob: base64(blob) };
   }
   if (isArray(value)) {
     return elementsOf(value, "call", place).map((element, index) => encode(element, `${place}[${index}]`));
   }
   if (!isPlainObject(value)) {
-    throw refusal("call", `${place}: only plain objects, arrays, bigints and Uint8Arrays can be stored`);
+    throw refusal("call", `${place}: only plain objects, arrays, bigints, Uint8Arrays and blobs can be stored`);
   }
   return Object.fromEntries(
     Object.entries(value).map(([name, each]) => [name.startsWith("$") ? `$${name}` : name, encode(each, `${place}.${name}`)]),
   );
+}
+
+function bytesIn(text: string): Uint8Array {
+  return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
 }
 
 function decode(json: Json): unknown {
@@ -84,7 +98,10 @@ function decode(json: Json): unknown {
     return BigInt(json["$bigint"]);
   }
   if (typeof json["$bytes"] === "string") {
-    return Uint8Array.from(atob(json["$bytes"]), (character) => character.charCodeAt(0));
+    return bytesIn(json["$bytes"]);
+  }
+  if (typeof json["$blob"] === "string") {
+    return blobOf(bytesIn(json["$blob"]));
   }
   return Object.fromEntries(
     Object.entries(json).map(([name, each]) => [name.startsWith("$") ? name.slice(1) : name, decode(each)]),

@@ -4,6 +4,7 @@
  * Invariant: what comes out is a primitive, bytes of this package's own, or an object without anything in it that stands for one of the app's.
  */
 
+import { BlobValue } from "../blob/value.js";
 import { copied, refusal, type RefusalCode, shown, textArgument } from "./checks.js";
 
 /** Stand for what no cell holds. The core says of them what they are. */
@@ -31,7 +32,7 @@ export function cellValue(value: unknown, code: RefusalCode = "transaction", nam
     case "string":
       return textArgument(value, code, name);
     case "object":
-      return value === null ? null : isBytes(value) ? bytesOf(value, code, name) : SOME_OBJECT;
+      return value === null ? null : isBytes(value) ? bytesOf(value, code, name) : blobForCore(value);
     case "function":
       return SOME_FUNCTION;
     case "undefined":
@@ -41,6 +42,12 @@ export function cellValue(value: unknown, code: RefusalCode = "transaction", nam
     case "symbol":
       return value;
   }
+}
+
+/** A blob as the module takes it, or what stands for any other object. */
+function blobForCore(value: object): unknown {
+  const blob = BlobValue.contentOf(value);
+  return blob === undefined ? SOME_OBJECT : { blob };
 }
 
 /** The elements of an array. A hole would become undefined, or null, and is refused. */

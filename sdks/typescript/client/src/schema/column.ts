@@ -1,8 +1,9 @@
 /** Columns: what a row holds under a name. */
 
+import type { BlobValue } from "../blob/value.js";
 import type { Id } from "../id.js";
 
-export type ScalarName = "bool" | "int" | "float" | "string" | "bytes" | "id";
+export type ScalarName = "bool" | "int" | "float" | "string" | "bytes" | "id" | "blob";
 
 /** Whether a value has to be given when a row is inserted, and of those that may be left out, whether they may be null. */
 export type Presence = "required" | "defaulted" | "optional";
@@ -16,6 +17,7 @@ export type Shape = "plain" | "bigint";
 /** One column as the canonical JSON says it. */
 export interface ColumnJson {
   readonly default?: unknown;
+  readonly fetch?: "on-demand";
   readonly of?: ScalarName;
   readonly optional?: true;
   readonly order?: "strict" | "commit";
@@ -104,6 +106,11 @@ export interface ListOptions {
   readonly order?: "strict" | "commit";
 }
 
+export interface BlobOptions {
+  /** `with-row`: its content is fetched as soon as the row is here. `on-demand`: when it is read. */
+  readonly fetch?: "with-row" | "on-demand";
+}
+
 /** The column types. */
 export const s = {
   bool: (): ScalarColumn<boolean, "required"> => scalar("bool"),
@@ -116,6 +123,9 @@ export const s = {
   string: (): ScalarColumn<string, "required"> => scalar("string"),
   bytes: (): ScalarColumn<Uint8Array, "required"> => scalar("bytes"),
   id: (): ScalarColumn<Id, "required"> => scalar("id"),
+  /** Large content, in no key, index, condition, default or collection. For now of at most 4 KiB: see `blobOf()`. */
+  blob: (options: BlobOptions = {}): ScalarColumn<BlobValue, "required"> =>
+    new ScalarColumn(options.fetch === "on-demand" ? { fetch: "on-demand", type: "blob" } : { type: "blob" }, "plain"),
   counter: (): CounterColumn<number> => new CounterColumn({ type: "counter" }, "plain"),
   /** A counter whose total is a bigint. */
   counter64: (): CounterColumn<bigint> => new CounterColumn({ type: "counter" }, "bigint"),

@@ -1,5 +1,6 @@
 /** Deep comparison of plain data: what closures return and what they ask for. */
 
+import { BlobValue } from "../blob/value.js";
 import { hasHidden, membersWithFailures } from "./hidden.js";
 
 export function isPlain(value: object): value is Record<string, unknown> {
@@ -29,6 +30,10 @@ function areEqualObjects(a: object, b: object, others: Others): boolean {
   }
   if (a instanceof Uint8Array && b instanceof Uint8Array) {
     return a.length === b.length && a.every((byte, index) => byte === b[index]);
+  }
+  const [ofA, ofB] = [BlobValue.contentOf(a), BlobValue.contentOf(b)];
+  if (ofA !== undefined && ofB !== undefined) {
+    return areEqualObjects(ofA, ofB, others);
   }
   if ((a instanceof Set && b instanceof Set) || (a instanceof Map && b instanceof Map)) {
     return areEqualArrays(Array.from(a), Array.from(b), others);
@@ -95,7 +100,7 @@ function isSame(a: readonly unknown[], b: readonly unknown[]): boolean {
 }
 
 function isData(value: object): boolean {
-  return value instanceof Set || value instanceof Map || value instanceof Uint8Array || value instanceof Date;
+  return value instanceof Set || value instanceof Map || value instanceof Uint8Array || value instanceof Date || BlobValue.contentOf(value) !== undefined;
 }
 
 /** What an app's values do when they are walked through is the app's: they may hold themselves, or have getters that throw. */

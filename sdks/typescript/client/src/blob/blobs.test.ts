@@ -1,0 +1,90 @@
+/** Blobs of up to 4 KiB: from a mutation's argument into a row, and to another client. */
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+
+import { BlobValue, blobOf, defineLog, defineMutators, defineSchema, live, mutator, operation, s, table } from "../index.js";
+import { decodeArguments, encodeArguments } from "../arguments/stored.js";
+import { servedApps } from "../testing/servedApps.js";
+import { until } from "../testing/until.js";
+
+const sheet = defineLog(
+  "sheet",
+  { cells: live({ sheet: s.string(), at: s.string() }, s.register(s.string()).default("")) },
+  { set: operation((tx, at: unknown) => tx.cells.ref(String(at)).set("x")) },
+);
+
+const schema = defineSchema({
+  photos: table({ id: s.string(), photo: s.blob({ fetch: "on-demand" }), thumbnail: s.blob().optional() }).key("id"),
+  ...sheet.tables,
+});
+
+const mutators = defineMutators(schema, {
+  add: mutator((tx, { id, photo }: { id: string; photo: BlobValue }) => tx.photos.insert({ id, photo })),
+  copy: mutator((tx, { from, to }: { from: string; to: string }) => {
+    const photo = tx.photos.get(from)?.photo;
+    if (photo !== undefined) {
+      tx.photos.update(to, { thumbnail: photo });
+    }
+  }),
+});
+
+const content = Uint8Array.from({ length: 4096 }, (_, place) => place % 251);
+
+describe("blobs", () => {
+  const open = servedApps({ name: "blobs", schema, mutators });
+
+  test("go from an argument into a row, and to another client", async () => {
+    const [writer, reader] = [await open(), await open()];
+    await writer.mutate.add({ id: "a", photo: blobOf(content) }).until("confirmed");
+    await writer.mutate.add({ id: "b", photo: blobOf(Uint8Array.of()) }).until("confirmed");
+    await writer.mutate.copy({ from: "a", to: "b" }).until("confirmed");
+    const seen: (readonly [BlobValue, BlobValue | null])[] = [];
+    reader.react((tx) => tx.photos.get("b"), {}, ({ data }) => data && seen.push([data.photo, data.thumbnail]));
+    await until("the row", () => seen.at(-1)?.[1] instanceof BlobValue);
+    const [photo, thumbnail] = seen.at(-1) ?? [];
+    assert.equal(photo?.length, 0);
+    assert.deepEqual(thumbnail?.bytes(), content);
+    assert.match(thumbnail?.digest ?? "", /^[0-9a-f]{64}$/);
+  });
+
+  test("are no bytes, and bytes are no blobs", async () => {
+    const client = await open();
+    const put = (photo: unknown) => client.transact((tx) => tx.photos.insert({ id: "c", photo: photo as BlobValue }));
+    for (const wrong of [content, { blob: content }, "a", {}]) {
+      await assert.rejects(put(wrong), /column "photo": it is a column of type blob/);
+    }
+  });
+
+  test("are in no argument of a log's operation", async () => {
+    const client = await open();
+    const log = client.log(sheet, "budget");
+    assert.throws(() => log.do.set(blobOf(content)), { code: "call", message: /an operation of a log takes no blobs/ });
+  });
+});
+
+test("a blob is read back from stored arguments, and is not changed by anybody", () => {
+  const bytes = Uint8Array.of(0, 255);
+  const blob = blobOf(bytes);
+  bytes[0] = 1;
+  blob.bytes()[1] = 1;
+  const { photo } = decodeArguments(encodeArguments({ photo: blob, $blob: "mine" })) as { photo: BlobValue };
+  assert.deepEqual(photo.bytes(), Uint8Array.of(0, 255));
+});
+
+test("more than 4 KiB are refused with a sentence that says so", () => {
+  assert.throws(() => blobOf(new Uint8Array(4097)), { code: "call", message: /a blob of 4097 bytes.*not built yet/ });
+  assert.throws(() => blobOf("text" as never), { code: "call", message: /a Uint8Array/ });
+  assert.throws(() => new BlobValue(undefined, content), { code: "call", message: /blobOf/ });
+});
+
+test("a schema has a blob in no key, index, collection or log", () => {
+  const refused: [() => unknown, RegExp][] = [
+    [() => defineSchema({ t: table({ id: s.blob() }).key("id") }), /a blob cannot be in a primary key/],
+    [() => defineSchema({ t: table({ id: s.id(), tags: s.set(s.blob()) }) }), /a set has no blobs/],
+    [() => defineSchema(defineLog("l", { cells: live({ l: s.string() }, s.register(s.string()).default("")), photos: table({ l: s.string(), photo: s.blob() }).key("l") }, {}).tables), /a table of a log has no blobs/],
+  ];
+  for (const [make, message] of refused) {
+    assert.throws(make, message);
+  }
+});
