@@ -3,6 +3,7 @@
 //! Source: Diamond's reactive data types (Zhang 2017, Table 3.1) and its validation by type (section 3.4.1).
 //! This crate uses nothing else of Iolite, and everything else uses it.
 
+mod blob;
 mod cell;
 mod conflict;
 mod digest;
@@ -28,6 +29,9 @@ mod timestamp;
 mod transaction;
 mod value;
 
+pub use blob::{
+    Blob, BlobDigest, BlobError, BlobHasher, ChunkId, ChunkName, Chunks, Cutting, LeaseName, Tree, TreeShape,
+};
 pub use cell::{Cell, Element, Interest, Read};
 pub use conflict::{Commutativity, KnownRow, commutativity, disturbs, may_bring, observes, writes_commute};
 pub use digest::{Digest, DigestHasher};
