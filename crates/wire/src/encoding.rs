@@ -21,6 +21,7 @@ mod timestamp;
 mod value;
 mod writer;
 
+pub(crate) use blob::{read_tree, write_tree};
 pub(crate) use cell::{name as cell_name, named as named_cell, row_key};
 pub(crate) use level::{read_level, write_level};
 pub(crate) use query::{read_direction, write_direction};

@@ -4,6 +4,7 @@
 //! their length. Encodings: docs/protocols/wire.md. The session's life: docs/protocols/session.md.
 //! Source: our own; the dictionary of cells is that of HPACK (RFC 7541) in spirit.
 
+pub mod blobs;
 pub mod client_storage;
 mod encoding;
 mod error;

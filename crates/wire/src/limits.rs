@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use iolite_values::{IndexKey, Schema};
+use iolite_values::{Cutting, IndexKey, Schema};
 
 /// A limit, for people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +49,10 @@ pub const CLIENT_STORAGE: FrameLimits = FrameLimits::new(32 * MIB, 256 * KIB);
 pub const LOG_ENTRY: FrameLimits = FrameLimits::new(64 * KIB, 16);
 /// The state of a log, whole: all rows of its tables.
 pub const LOG_STATE: FrameLimits = FrameLimits::new(16 * MIB, 1024 * KIB);
+/// A message of a client on `/blobs`: a chunk and what is around it is the largest.
+pub const BLOB_REQUEST: FrameLimits = FrameLimits::new(80 * KIB, 16);
+/// A message of a gateway on `/blobs`.
+pub const BLOB_REPLY: FrameLimits = FrameLimits::new(80 * KIB, 16);
 /// A message of a tab that follows.
 pub const FROM_TAB: FrameLimits = FrameLimits::new(MIB, 16 * KIB);
 /// A message of the tab that leads. It aims far below: one row, or one mutation, is the least that it can send.
@@ -89,3 +93,7 @@ pub const LOG_MEMBERS: Limit = Limit { most: 256, of: "members of a log" };
 pub const NUMBERED_CELLS: Limit = Limit { most: KIB, of: "numbered cells" };
 /// The name of a mutation, and of a user.
 pub const NAME: Limit = Limit { most: KIB, of: "bytes of name" };
+/// The content of a chunk.
+pub const CHUNK_CONTENT: Limit = Limit { most: Cutting::CHUNK_BYTES_MAX, of: "bytes of a chunk" };
+/// Chunks of one question on `/blobs`.
+pub const CHUNK_IDS: Limit = Limit { most: KIB, of: "ids of chunks" };

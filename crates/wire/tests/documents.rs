@@ -91,7 +91,9 @@ fn every_message_of_a_session_is_on_its_page() {
             | Content::ToReplica(_)
             | Content::FromReplica(_)
             | Content::BetweenReplicas(_)
-            | Content::NodesHello(_) => Vec::new(),
+            | Content::NodesHello(_)
+            | Content::BlobRequest(_)
+            | Content::BlobReply(_) => Vec::new(),
         };
         for name in names {
             named += 1;

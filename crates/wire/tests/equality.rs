@@ -26,6 +26,8 @@ fn content() -> BoxedStrategy<Content> {
         3 => vec(arbitrary::to_replica(), 1..3).prop_map(Content::ToReplica),
         3 => vec(arbitrary::from_replica(), 1..3).prop_map(Content::FromReplica),
         2 => vec(arbitrary::between_replicas(), 1..3).prop_map(Content::BetweenReplicas),
+        2 => vec(arbitrary::blob_request(), 1..3).prop_map(Content::BlobRequest),
+        2 => vec(arbitrary::blob_reply(), 1..3).prop_map(Content::BlobReply),
         1 => vec(arbitrary::nodes_hello(), 1..3).prop_map(Content::NodesHello),
     ]
     .boxed()

@@ -104,6 +104,12 @@ fn mutated_messages_between_nodes_do_no_harm() {
 }
 
 #[test]
+fn mutated_messages_about_chunks_do_no_harm() {
+    attack(Decoder::BlobRequest, ROUNDS);
+    attack(Decoder::BlobReply, ROUNDS);
+}
+
+#[test]
 #[ignore = "ten million frames a decoder: minutes, even in release"]
 fn soak_mutated_frames() {
     for decoder in Decoder::ALL {

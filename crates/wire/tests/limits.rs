@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use iolite_values::{
-    Attempt, Cell, ClientId, ColumnId, Counter, Decision, Interest, KeyRange, LaneNumber, Level, LogId, Operation,
-    Query, Row, RowKey, SchemaHash, TableId, Timestamp, Value, Write,
+    Attempt, Cell, ChunkId, ClientId, ColumnId, Counter, Decision, Id, Interest, KeyRange, LaneNumber, LeaseName,
+    Level, LogId, Operation, Query, Row, RowKey, SchemaHash, TableId, Timestamp, Value, Write,
 };
+use iolite_wire::blobs::{BlobContent, BlobPut, BlobReply, BlobRequest, LeasedChunks};
 use iolite_wire::client_storage::{MutationStatus, StoredMutation, StoredRow};
 use iolite_wire::journal::{CheckpointChunk, CheckpointRow, Completed, CompletedDecision, JournalRecord};
 use iolite_wire::limits::{self, FrameLimits, Limit};
@@ -18,7 +19,7 @@ use iolite_wire::message::{
     Subscribe, SubscriptionId,
 };
 use iolite_wire::tabs::{FromTab, JoinNumber, TabConnection, TabNotice, TabRequest, TabUpdate, ToTab, UpdateNumber};
-use iolite_wire::{EncodeError, SessionEncoder};
+use iolite_wire::{DecodeError, EncodeError, SessionEncoder};
 
 fn text(length: usize) -> String {
     "x".repeat(length)
@@ -219,8 +220,43 @@ fn messages_between_tabs_have_a_length() {
     });
 }
 
+fn put(length: usize, unpacked_bytes: u32) -> Result<(), EncodeError> {
+    let (lease, chunk) = (LeaseName(Id::from_u128(1)), ChunkId::of(b"a"));
+    let content = BlobContent { bytes: vec![0; length], unpacked_bytes };
+    BlobRequest::Put(BlobPut { lease, chunk, content }).encode().map(drop)
+}
+
+#[test]
+fn a_chunk_has_a_length_packed_and_unpacked() {
+    is_met(limits::CHUNK_CONTENT, |length| put(length, 0));
+    is_met(limits::CHUNK_CONTENT, |length| put(1, length as u32));
+    is_met(limits::CHUNK_CONTENT, |length| {
+        BlobReply::Chunk(1, BlobContent { bytes: vec![0; length], unpacked_bytes: 0 }).encode().map(drop)
+    });
+}
+
+#[test]
+fn a_question_is_about_so_many_chunks() {
+    let chunks = |count| LeasedChunks { lease: LeaseName(Id::from_u128(1)), chunks: vec![ChunkId::of(b"a"); count] };
+    is_met(limits::CHUNK_IDS, |count| BlobRequest::Have(chunks(count)).encode().map(drop));
+    is_met(limits::CHUNK_IDS, |count| BlobReply::HaveReply(chunks(count)).encode().map(drop));
+}
+
+/// Each part of a message has a limit of its own, so only bytes can pass that of the frame.
+#[test]
+fn messages_about_chunks_have_a_length() {
+    for (limit, result) in [
+        (limits::BLOB_REQUEST, BlobRequest::decode(&vec![0; limits::BLOB_REQUEST.bytes.most + 1]).map(drop)),
+        (limits::BLOB_REPLY, BlobReply::decode(&vec![0; limits::BLOB_REPLY.bytes.most + 1]).map(drop)),
+    ] {
+        assert_eq!(result, Err(DecodeError::TooLarge { limit: limit.bytes }));
+    }
+}
+
 /// Every limit with its name.
-const FRAMES: [(&str, FrameLimits); 13] = [
+const FRAMES: [(&str, FrameLimits); 15] = [
+    ("BLOB_REQUEST", limits::BLOB_REQUEST),
+    ("BLOB_REPLY", limits::BLOB_REPLY),
     ("LOG_ENTRY", limits::LOG_ENTRY),
     ("LOG_STATE", limits::LOG_STATE),
     ("FROM_CLIENT", limits::FROM_CLIENT),
@@ -235,7 +271,9 @@ const FRAMES: [(&str, FrameLimits); 13] = [
     ("BETWEEN_REPLICAS", limits::BETWEEN_REPLICAS),
     ("NODES_HELLO", limits::NODES_HELLO),
 ];
-const OTHERS: [(&str, Limit); 13] = [
+const OTHERS: [(&str, Limit); 15] = [
+    ("CHUNK_CONTENT", limits::CHUNK_CONTENT),
+    ("CHUNK_IDS", limits::CHUNK_IDS),
     ("TOKEN", limits::TOKEN),
     ("SCHEMA", limits::SCHEMA),
     ("REASON", limits::REASON),

@@ -33,7 +33,7 @@ pub(crate) fn read(value: proto::Value) -> Result<Value, DecodeError> {
         Kind::Bytes(bytes) => Ok(Value::bytes(bytes)),
         Kind::Id(bytes) => Ok(Value::Id(identity(&bytes)?)),
         Kind::Blob(bytes) => blob::read_inline(bytes),
-        Kind::BlobTree(tree) => blob::read_tree(&tree),
+        Kind::BlobTree(tree) => Ok(blob::read_tree(&tree)?.into()),
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod answers;
 mod asks;
+mod blobs;
 mod nodes;
 mod peers;
 mod records;
@@ -11,6 +12,7 @@ mod values;
 
 pub use answers::from_replica;
 pub use asks::to_replica;
+pub use blobs::{blob_reply, blob_request};
 pub use peers::{between_replicas, nodes_hello};
 pub use records::{
     checkpoint_chunk, journal_record, log_entry, log_state, stored_end, stored_interest, stored_log, stored_meta,

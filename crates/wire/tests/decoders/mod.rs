@@ -1,7 +1,8 @@
-//! The seventeen decoders of this crate behind one face, so that golden and hostile bytes meet each of them.
+//! The decoders of this crate behind one face, so that golden and hostile bytes meet each of them.
 
 #![allow(dead_code, reason = "each test binary uses its part")]
 
+use iolite_wire::blobs::{BlobReply, BlobRequest};
 use iolite_wire::client_storage::{StoredEnd, StoredInterest, StoredLog, StoredMeta, StoredMutation, StoredRow};
 use iolite_wire::journal::{CheckpointChunk, JournalRecord};
 use iolite_wire::logs::{LogEntry, LogState};
@@ -32,6 +33,8 @@ pub enum Decoder {
     FromReplica,
     BetweenReplicas,
     NodesHello,
+    BlobRequest,
+    BlobReply,
 }
 
 /// The messages of one session's direction, or records of one kind.
@@ -55,10 +58,12 @@ pub enum Content {
     FromReplica(Vec<FromReplica>),
     BetweenReplicas(Vec<BetweenReplicas>),
     NodesHello(Vec<NodesHello>),
+    BlobRequest(Vec<BlobRequest>),
+    BlobReply(Vec<BlobReply>),
 }
 
 impl Decoder {
-    pub const ALL: [Decoder; 18] = [
+    pub const ALL: [Decoder; 20] = [
         Decoder::FromClient,
         Decoder::FromGateway,
         Decoder::Journal,
@@ -77,6 +82,8 @@ impl Decoder {
         Decoder::FromReplica,
         Decoder::BetweenReplicas,
         Decoder::NodesHello,
+        Decoder::BlobRequest,
+        Decoder::BlobReply,
     ];
 
     pub fn decode(self, frames: &[Vec<u8>]) -> Result<Content, DecodeError> {
@@ -108,6 +115,8 @@ impl Decoder {
             Decoder::FromReplica => Content::FromReplica(each(frames, FromReplica::decode)?),
             Decoder::BetweenReplicas => Content::BetweenReplicas(each(frames, BetweenReplicas::decode)?),
             Decoder::NodesHello => Content::NodesHello(each(frames, NodesHello::decode)?),
+            Decoder::BlobRequest => Content::BlobRequest(each(frames, BlobRequest::decode)?),
+            Decoder::BlobReply => Content::BlobReply(each(frames, BlobReply::decode)?),
         })
     }
 }
@@ -133,6 +142,8 @@ impl Content {
             Content::FromReplica(_) => Decoder::FromReplica,
             Content::BetweenReplicas(_) => Decoder::BetweenReplicas,
             Content::NodesHello(_) => Decoder::NodesHello,
+            Content::BlobRequest(_) => Decoder::BlobRequest,
+            Content::BlobReply(_) => Decoder::BlobReply,
         }
     }
 
@@ -162,6 +173,8 @@ impl Content {
             Content::FromReplica(messages) => messages.iter().map(FromReplica::encode).collect(),
             Content::BetweenReplicas(messages) => messages.iter().map(BetweenReplicas::encode).collect(),
             Content::NodesHello(hellos) => hellos.iter().map(|hello| hello.encode()).collect(),
+            Content::BlobRequest(requests) => requests.iter().map(BlobRequest::encode).collect(),
+            Content::BlobReply(replies) => replies.iter().map(BlobReply::encode).collect(),
         }
     }
 }

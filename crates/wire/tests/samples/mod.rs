@@ -2,6 +2,7 @@
 
 mod answers;
 mod asks;
+mod blobs;
 mod nodes;
 mod peers;
 mod queries;
@@ -22,7 +23,7 @@ pub struct Sample {
 
 pub fn all() -> Vec<Sample> {
     let between_nodes = [nodes::all(), asks::all(), answers::all(), peers::all()].concat();
-    let others = [values::all(), queries::all(), session::all(), records::all(), tabs::all()].concat();
+    let others = [values::all(), queries::all(), session::all(), records::all(), tabs::all(), blobs::all()].concat();
     let all = others.into_iter().chain(between_nodes);
     all.map(|(name, comment, content)| Sample { name, comment, content }).collect()
 }
