@@ -21,18 +21,18 @@ export interface KnownMutation {
 /** A named call of this tab. Its ticket names it for whichever tab leads. */
 export interface OwnCall {
   readonly ticket: string;
-  /** Of an operation of a log. */
+  /** The operation of a log that it is. */
   readonly log: LogOfCall | undefined;
   /** Milliseconds since 1970. */
   readonly calledAt: number;
   /** `kept`: no core has it yet. `called`: it is on its way to the disk. `stored`: it is there, in the outbox or in the queue. */
   stage: "kept" | "called" | "stored";
-  /** Its counter, once it is queued. Each leader may give it another one. */
+  /** The counter, once it is queued. Each leader may give it another one. */
   counter: number | undefined;
   wish: "keep" | "takeBack";
 }
 
-/** Which operation of which log a call is. */
+/** The operation, and the log, that a call is of. */
 export interface LogOfCall {
   readonly name: string;
   readonly instance: unknown;

@@ -123,7 +123,7 @@ class OneLog implements Log<Operations> {
     }
   }
 
-  /** It is joined in this core, under this number. */
+  /** Notes that it is joined in this core, under this number. */
   joined(host: LeaderHost, number: number): void {
     this.#number = number;
     if (this.#rebasedMs > 0) {

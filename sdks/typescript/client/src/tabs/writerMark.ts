@@ -33,7 +33,7 @@ export class WriterMark {
     return all.some(({ name = "" }) => name !== own && name.startsWith(this.#prefix)) ? "beside others" : "alone";
   }
 
-  /** Its last write has ended. */
+  /** Ends the mark: the last write of this tab has ended. */
   end(): void {
     this.#held?.resolve();
   }

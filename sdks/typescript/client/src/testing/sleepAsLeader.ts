@@ -5,7 +5,7 @@ import { mock } from "node:test";
 import { LeaderHost } from "../client/leaderHost.js";
 import type { FakeDevice } from "./fakeDevice.js";
 
-/** It hears nothing, and does not step down when it is robbed, until the function that comes back is called. */
+/** The tab hears nothing, and does not step down when it is robbed, until the function that comes back is called. */
 export function sleepAsLeader(device: FakeDevice, tab: number): () => void {
   const hear = device.standStill(tab);
   let wake = (): void => undefined;
