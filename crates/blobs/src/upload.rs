@@ -16,13 +16,13 @@ use crate::node::NodeError;
 use crate::pack::pack;
 use crate::walk::Walk;
 
-/// What happens to an upload.
+/// An input of an upload.
 #[derive(Clone, Debug)]
 pub enum UploadInput {
     /// The connection is open: the gateway has said `Welcome`.
     Linked,
     LinkLost,
-    /// A message of the gateway. Those that are about other things are ignored.
+    /// A message of the gateway. Messages about other things are ignored.
     Reply(BlobReply),
     /// The content of a chunk that was to be loaded. `None`: the device does not have it.
     Loaded(ChunkId, Option<Vec<u8>>),
@@ -30,7 +30,7 @@ pub enum UploadInput {
     Again,
 }
 
-/// What the host does for an upload.
+/// An output of an upload, which the host carries out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UploadOutput {
     Send(BlobRequest),
@@ -155,7 +155,7 @@ impl Upload {
 
     pub fn handle(&mut self, input: UploadInput) {
         if self.is_over {
-            return;
+            return self.drain(&input);
         }
         match input {
             UploadInput::Linked => self.is_linked = true,
@@ -169,6 +169,39 @@ impl Upload {
 
     pub fn poll(&mut self) -> Option<UploadOutput> {
         self.outputs.pop_front()
+    }
+
+    /// Nobody wants it any more. Requests that are under way are still answered.
+    pub fn stop(&mut self) {
+        self.is_over = true;
+        self.outputs.clear();
+    }
+
+    /// It has ended, and nothing of it is under way: the connection is free for the next one.
+    pub fn is_done(&self) -> bool {
+        self.is_over && self.flying.is_empty() && self.asked.is_empty() && !self.is_sealing
+    }
+
+    /// Answers to what was sent before it ended.
+    fn drain(&mut self, input: &UploadInput) {
+        match input {
+            UploadInput::LinkLost => self.doubt(),
+            UploadInput::Reply(BlobReply::Stored(stored)) => drop(self.flying.remove(&stored.chunk)),
+            UploadInput::Reply(BlobReply::HaveReply(_)) => self.asked.clear(),
+            UploadInput::Reply(BlobReply::Sealed(_) | BlobReply::Unsealed(_)) => self.is_sealing = false,
+            UploadInput::Reply(BlobReply::Refused(_) | BlobReply::LeaseOver(_)) => self.doubt(),
+            UploadInput::Reply(
+                BlobReply::Welcome(_)
+                | BlobReply::Leased(_)
+                | BlobReply::Chunk(..)
+                | BlobReply::Gone(_)
+                | BlobReply::Unavailable(_)
+                | BlobReply::Goodbye(_),
+            )
+            | UploadInput::Linked
+            | UploadInput::Loaded(..)
+            | UploadInput::Again => {}
+        }
     }
 
     fn on_link_lost(&mut self) {
@@ -218,7 +251,9 @@ impl Upload {
         if self.lease == Lease::Asked {
             self.lease = Lease::Wanted;
         }
-        self.doubt();
+        // A question is never refused: its answer is still to come.
+        self.is_sealing = false;
+        self.unsure.extend(std::mem::take(&mut self.flying));
         if !std::mem::replace(&mut self.waits, true) {
             self.outputs.push_back(UploadOutput::Waits(why));
         }
