@@ -105,6 +105,8 @@ impl Client {
         self.is_open = false;
         self.gets.clear();
         self.open_gets.clear();
+        // Nothing that was meant for this connection is sent on the next one.
+        self.outputs.retain(|output| !matches!(output, ClientOutput::Send(_)));
         if let Some((_, upload)) = self.uploads.front_mut() {
             upload.handle(UploadInput::LinkLost);
         }
