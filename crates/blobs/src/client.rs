@@ -34,9 +34,9 @@ pub enum ClientInput {
     Loaded(UploadNumber, ChunkId, Option<Vec<u8>>),
     /// A chunk that a download has looked for.
     Looked(DownloadNumber, ChunkId, Option<Vec<u8>>),
-    /// Whatever waits for the stores is to try again.
+    /// All that waits for the stores is to try again.
     Again,
-    /// Nobody wants this any more.
+    /// The upload is not wanted any more.
     StopUpload(UploadNumber),
     StopDownload(DownloadNumber),
 }

@@ -27,7 +27,7 @@ pub enum DownloadInput {
     Reply(BlobReply),
     /// The content of a chunk that was looked for. `None`: the device does not have it.
     Looked(ChunkId, Option<Vec<u8>>),
-    /// It waits, and is to try again.
+    /// The download waits, and is to try again.
     Again,
 }
 
@@ -129,7 +129,7 @@ impl Download {
         download
     }
 
-    /// It has ended.
+    /// Whether it has ended.
     pub fn is_over(&self) -> bool {
         self.is_over
     }

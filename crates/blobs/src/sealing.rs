@@ -26,7 +26,7 @@ pub(crate) enum Next {
     Wait,
     /// All is there: commit the seal.
     Whole,
-    /// These are lacking. None: the tree is not made of the cell's blob.
+    /// Chunks that are lacking. None: the tree is not made of the cell's blob.
     Unsealed(Vec<ChunkId>),
     /// No client makes such a tree.
     Malformed,

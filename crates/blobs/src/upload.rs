@@ -26,7 +26,7 @@ pub enum UploadInput {
     Reply(BlobReply),
     /// The content of a chunk that was to be loaded. `None`: the device does not have it.
     Loaded(ChunkId, Option<Vec<u8>>),
-    /// It waits, and is to try again.
+    /// The upload waits, and is to try again.
     Again,
 }
 
@@ -44,7 +44,7 @@ pub enum UploadOutput {
         at: Timestamp,
         blobs: Vec<Blob>,
     },
-    /// Nothing is sent for this reason. Try [again](UploadInput::Again) later.
+    /// The upload sends nothing, for this reason. Try [again](UploadInput::Again) later.
     Waits(BlobRefusal),
     Ended(UploadError),
 }
@@ -112,7 +112,7 @@ enum Lease {
 }
 
 /// Chunks that wait for their turn: as many as one question is about.
-const AHEAD_MAX: usize = HAVE_CHUNKS_MAX;
+const AHEAD_KEPT: usize = HAVE_CHUNKS_MAX;
 /// Stored chunks that are remembered, so that content which repeats itself is sent once.
 const STORED_KEPT: usize = 4096;
 
@@ -171,13 +171,13 @@ impl Upload {
         self.outputs.pop_front()
     }
 
-    /// Nobody wants it any more. Requests that are under way are still answered.
+    /// Stops it. Requests that are under way are still answered.
     pub fn stop(&mut self) {
         self.is_over = true;
         self.outputs.clear();
     }
 
-    /// It has ended, and nothing of it is under way: the connection is free for the next one.
+    /// Whether it has ended, and nothing of it is under way: the connection is free for the next one.
     pub fn is_done(&self) -> bool {
         self.is_over && self.flying.is_empty() && self.asked.is_empty() && !self.is_sealing
     }
@@ -212,7 +212,7 @@ impl Upload {
         self.doubt();
     }
 
-    /// Nothing that was sent is sure to be answered.
+    /// Takes it that nothing will be answered which was sent.
     fn doubt(&mut self) {
         self.is_sealing = false;
         self.unsure.extend(std::mem::take(&mut self.asked));
@@ -352,7 +352,7 @@ impl Upload {
 
     /// Goes on through the trees, as far as there is room for what is met.
     fn look_ahead(&mut self, is_new: bool) {
-        while self.node.is_none() && self.ahead.len() + self.unsure.len() < AHEAD_MAX {
+        while self.node.is_none() && self.ahead.len() + self.unsure.len() < AHEAD_KEPT {
             let Some(walk) = self.walks.front_mut() else { return };
             let Some(met) = walk.next() else {
                 self.walks.pop_front();

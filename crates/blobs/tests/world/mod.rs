@@ -66,7 +66,7 @@ pub struct World {
     clock: u64,
     link: Option<Link>,
     upload: Option<Upload>,
-    /// What the upload is of.
+    /// The blobs of the upload.
     parts: Vec<Part>,
     lease: Option<LeaseName>,
     download: Option<Download>,
