@@ -21,7 +21,7 @@ impl Chunk {
     }
 }
 
-/// Cuts a stream into chunks and makes the tree above them. Its chunks have the first index: the lease to come.
+/// Cuts a stream into chunks and makes the tree above them. The chunks have the first index: the lease to come.
 pub struct Builder {
     length: u64,
     open: Vec<u8>,

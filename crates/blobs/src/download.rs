@@ -17,21 +17,21 @@ use crate::news::{News, Step};
 use crate::node::NodeError;
 use crate::pack::unpack;
 
-/// What happens to a download.
+/// An input of a download.
 #[derive(Clone, Debug)]
 pub enum DownloadInput {
     /// The connection is open: the gateway has said `Welcome`.
     Linked,
     LinkLost,
-    /// A message of the gateway. Those that answer others are ignored.
+    /// A message of the gateway. Answers to others are ignored.
     Reply(BlobReply),
     /// The content of a chunk that was looked for. `None`: the device does not have it.
     Looked(ChunkId, Option<Vec<u8>>),
-    /// It waits, and is to try again.
+    /// The download waits, and is to try again.
     Again,
 }
 
-/// What the host does for a download.
+/// An output of a download, which the host carries out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DownloadOutput {
     Send(BlobRequest),
@@ -60,9 +60,16 @@ pub enum DownloadError {
     Node(NodeError),
 }
 
-/// The number of a download on its connection. Its requests carry it, so that replies find their download.
+/// The number of a download on its connection. The requests carry it, so that replies find their download.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DownloadNumber(pub u16);
+
+impl DownloadNumber {
+    /// The download that has sent a request.
+    pub fn of(request: u32) -> DownloadNumber {
+        DownloadNumber((request >> 16) as u16)
+    }
+}
 
 /// A download. Pure: it asks its host for what the device has, and says what to send.
 #[derive(Debug)]
@@ -122,22 +129,9 @@ impl Download {
         download
     }
 
-    /// The download that a reply belongs to.
-    pub fn of_reply(reply: &BlobReply) -> Option<DownloadNumber> {
-        match reply {
-            BlobReply::Chunk(request, _) | BlobReply::Gone(request) | BlobReply::Unavailable(request) => {
-                Some(DownloadNumber((request >> 16) as u16))
-            }
-            BlobReply::Welcome(_)
-            | BlobReply::Leased(_)
-            | BlobReply::Refused(_)
-            | BlobReply::HaveReply(_)
-            | BlobReply::Stored(_)
-            | BlobReply::Sealed(_)
-            | BlobReply::Unsealed(_)
-            | BlobReply::LeaseOver(_)
-            | BlobReply::Goodbye(_) => None,
-        }
+    /// Whether it has ended.
+    pub fn is_over(&self) -> bool {
+        self.is_over
     }
 
     pub fn handle(&mut self, input: DownloadInput) {
@@ -161,7 +155,7 @@ impl Download {
         self.outputs.pop_front()
     }
 
-    /// What was asked for comes first when there is a connection again.
+    /// The chunks without an answer come first when there is a connection again.
     fn ahead_again(&mut self) {
         for (_, name) in std::mem::take(&mut self.flying).into_iter().rev() {
             self.ahead.push_front(name);
@@ -202,6 +196,9 @@ impl Download {
     }
 
     fn on_looked(&mut self, id: ChunkId, content: Option<Vec<u8>>) {
+        // A node that is damaged on the device is fetched; the hash of other content is for whoever reads it.
+        let is_node = matches!(self.node, Some(Waiting::Own(node)) if node == id);
+        let content = content.filter(|content| !is_node || ChunkId::of(content) == id);
         if let (Some(Waiting::Before(need)), None) = (self.node, &content)
             && need.name.id == id
         {
@@ -217,14 +214,20 @@ impl Download {
 
     /// The walk goes on, if it waits for this content.
     fn on_node(&mut self, id: ChunkId, content: &[u8]) {
-        let taken = match self.node {
-            Some(Waiting::Own(node)) if node == id => self.news.enter(content),
-            Some(Waiting::Before(need)) if need.name.id == id => self.news.give(need, content),
-            Some(Waiting::Own(_) | Waiting::Before(_)) | None => return,
-        };
-        self.node = None;
-        if let Err(error) = taken {
-            self.end(DownloadError::Node(error));
+        match self.node {
+            Some(Waiting::Own(node)) if node == id => {
+                self.node = None;
+                if let Err(error) = self.news.enter(content) {
+                    self.end(DownloadError::Node(error));
+                }
+            }
+            Some(Waiting::Before(need)) if need.name.id == id => {
+                self.node = None;
+                if self.news.give(need, content).is_err() {
+                    self.news.without();
+                }
+            }
+            Some(Waiting::Own(_) | Waiting::Before(_)) | None => {}
         }
     }
 

@@ -1,4 +1,4 @@
-//! What a gateway knows of leases and seals: the rows of `_leases` and `_seals`, as of its position.
+//! Leases and seals, as a gateway knows them: the rows of `_leases` and `_seals`, as of its position.
 //!
 //! Invariants: a lease that a session was given counts from its commit on, though the feed has not told it yet; once the feed is past that commit,
 //! only the rows count. A client has at most 64 leases.
@@ -43,7 +43,7 @@ pub enum RowCommit {
     Grant { lease: LeaseName, row: Lease },
     /// Rests on the lease's row, and changes its `until`.
     Renew { lease: LeaseName, row: Lease },
-    /// Rests on the lease's row, and on the cell of `holds` as of its position. Inserts the row of a seal.
+    /// Rests on the lease's row, and on the cell of `holds` as of its position. Inserts the row of a seal. If that is there already, it was committed.
     Seal { lease: LeaseName, tree: TreeId, holds: Option<Held> },
 }
 

@@ -20,7 +20,7 @@ pub struct Names {
     tree: Tree,
     geometry: Geometry,
     nodes: BTreeMap<Place, Vec<ChunkName>>,
-    /// Whoever goes through a tree in order needs no other node of a layer any more.
+    /// A walk in order needs no other node of a layer any more.
     one_a_layer: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What a blob has that an earlier one has not.
+//! The chunks of a blob that an earlier one has not.
 //!
 //! Invariant: a chunk is passed over only if the earlier tree names the same content at the same place; so both hold what is below it.
 
@@ -28,7 +28,7 @@ pub struct News {
 }
 
 impl News {
-    /// Of these bytes of the content, against the blob that the row had before.
+    /// Compares these bytes of the content with the blob that the row had before.
     pub fn of_range(blob: &Blob, bytes: Range<u64>, before: Option<&Blob>) -> News {
         let before = before.and_then(|before| Names::of(before, true));
         News { walk: Walk::of_range(blob, bytes), before, met: None }
@@ -77,7 +77,7 @@ impl Iterator for News {
 
 /// The chunks of a blob that a device lacks, in the order of the content, with the nodes above them.
 ///
-/// `held` tells the content of a chunk that the device has. What is below a node that it lacks is not known, so it is not in the answer.
+/// `held` tells the content of a chunk that the device has. Nothing is known below a node that it lacks, so nothing below is in the answer.
 pub fn missing(
     blob: &Blob,
     before: Option<&Blob>,

@@ -10,7 +10,7 @@ pub enum NodeError {
     /// The content was damaged, or another chunk was handed over.
     #[error("the content of chunk {0} has another id: fetch it again")]
     OtherContent(ChunkId),
-    /// Whoever made the tree is wrong.
+    /// The maker of the tree is wrong.
     #[error("the node {0} does not list the names that its place asks for")]
     Malformed(ChunkId),
 }

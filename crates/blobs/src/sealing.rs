@@ -1,7 +1,7 @@
 //! The gateway's walk over the new part of a tree, before it is sealed.
 //!
-//! Invariants: a tree is found whole only if every name of the own lease is there, and every other name stands at the same place of the blob that the
-//! cell has; so all that the tree names is there, as long as the cell's blob is. Every lease that the tree lists is the own one or the cell's.
+//! Invariants: a tree is found whole only if every name of the own lease is there. Every other name has to stand at the same place of the cell's
+//! blob; so all that the tree names is there, as long as the cell's blob is. Every lease that the tree lists is the own one or the cell's.
 //! The work is bounded by what the client has stored: a node is entered once it is loaded, and the walk ends after so many chunks that are lacking.
 
 use std::collections::BTreeSet;
@@ -12,9 +12,10 @@ use iolite_wire::blobs::{BlobSeal, TreeId};
 use crate::leases::Held;
 use crate::limits::{LACKS_MAX, LOOKS_OPEN_MAX};
 use crate::names::{Names, Need};
+use crate::node::NodeError;
 use crate::walk::{Met, Walk};
 
-/// What a sealing wants of its host, or has come to.
+/// The next thing that a sealing wants of its host, or how it ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
     /// Look whether this object is there.
@@ -25,7 +26,7 @@ pub(crate) enum Next {
     Wait,
     /// All is there: commit the seal.
     Whole,
-    /// These are lacking. None: the tree is not made of the cell's blob.
+    /// Chunks that are lacking. None: the tree is not made of the cell's blob.
     Unsealed(Vec<ChunkId>),
     /// No client makes such a tree.
     Malformed,
@@ -169,21 +170,20 @@ impl Sealing {
 
     /// The content of the node that was to be loaded. `None`: it is not there.
     pub fn loaded(&mut self, content: Option<Vec<u8>>) {
-        let taken = match (self.node.take(), content) {
-            (Some(Node::Own(name)), None) => return self.lacking(name.id),
-            (Some(Node::Own(_) | Node::Shared), Some(content)) => self.walk.enter(&content).is_ok(),
-            (Some(Node::Before(need)), Some(content)) => {
-                self.before.as_mut().is_some_and(|before| before.give(need, &content).is_ok())
-            }
+        let Some(node) = self.node.take() else { return };
+        let taken = content.map(|content| match node {
+            Node::Own(_) | Node::Shared => self.walk.enter(&content),
+            Node::Before(need) => self.before.as_mut().map_or(Ok(()), |before| before.give(need, &content)),
+        });
+        match (taken, node) {
+            (Some(Ok(())), _) => {}
+            (Some(Err(NodeError::Malformed(_))), _) => self.end = Some(Next::Malformed),
+            // What is damaged in the store is put again.
+            (None | Some(Err(NodeError::OtherContent(_))), Node::Own(name)) => self.lacking(name.id),
             // The cell's blob is not whole any more: the client sends all of its own.
-            (Some(Node::Before(_) | Node::Shared), None) => {
+            (None | Some(Err(NodeError::OtherContent(_))), Node::Before(_) | Node::Shared) => {
                 self.end = Some(Next::Unsealed(Vec::new()));
-                return;
             }
-            (None, _) => return,
-        };
-        if !taken {
-            self.end = Some(Next::Malformed);
         }
     }
 
@@ -194,7 +194,7 @@ impl Sealing {
         }
     }
 
-    /// What is lacking, if anything is.
+    /// The chunks that are lacking, if any are.
     pub fn lacks(&self) -> Option<Vec<ChunkId>> {
         (!self.lacks.is_empty()).then(|| self.lacks.iter().copied().collect())
     }

@@ -27,11 +27,11 @@ use crate::sealing::{Next, Sealing};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Ticket(pub u64);
 
-/// What happens to a session.
+/// An input of a session.
 #[derive(Clone, Debug)]
 pub enum SessionInput {
     Request(BlobRequest),
-    /// What the host was asked for has ended so.
+    /// The host has done so much of what it was asked for.
     Done(Ticket, Done),
 }
 
@@ -39,7 +39,7 @@ pub enum SessionInput {
 #[derive(Clone, Debug)]
 pub enum Done {
     Committed(Timestamp),
-    /// What the commit rests on has changed.
+    /// Something that the commit rests on has changed.
     Conflict,
     /// The object is durable.
     Stored,
@@ -53,7 +53,7 @@ pub enum Done {
     Unavailable,
 }
 
-/// What the host does for a session.
+/// An output of a session, which the host carries out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
     Send(BlobReply),
@@ -67,7 +67,7 @@ pub enum Effect {
     End,
 }
 
-/// What a session looks at beside its own state.
+/// The state of the gateway that a session looks at.
 #[derive(Clone, Copy, Debug)]
 pub struct Around<'a> {
     pub leases: &'a Leases,
@@ -83,7 +83,7 @@ pub struct Session {
     seed: [u8; 16],
     drawn: u64,
     next: u64,
-    /// What the host was asked for.
+    /// Requests to the host without an answer.
     open: BTreeMap<Ticket, Open>,
     /// Leases that this session was given, and when: until the feed tells of them.
     given: BTreeMap<LeaseName, (Lease, Timestamp)>,
@@ -221,7 +221,7 @@ impl Session {
         self.answer_have();
     }
 
-    /// What could not be looked for counts as lacking: it is put again.
+    /// A chunk that could not be looked for counts as lacking: it is put again.
     fn had(&mut self, chunk: ChunkId, done: &Done) {
         let Some(have) = &mut self.have else { return };
         have.open -= 1;
@@ -295,7 +295,8 @@ impl Session {
         if let Some(at) = around.leases.sealed(lease, tree) {
             return self.send(BlobReply::Sealed(BlobSealed { lease, tree, at }));
         }
-        match seal.from.clone() {
+        // A tree that shares nothing rests on no cell.
+        match seal.from.clone().filter(|_| seal.tree.tree.leases().len() > 1) {
             Some(cell) => {
                 let ticket = self.ask(Open::SealFrom(seal));
                 self.effects.push_back(Effect::ReadCell(ticket, cell));

@@ -16,21 +16,21 @@ use crate::node::NodeError;
 use crate::pack::pack;
 use crate::walk::Walk;
 
-/// What happens to an upload.
+/// An input of an upload.
 #[derive(Clone, Debug)]
 pub enum UploadInput {
     /// The connection is open: the gateway has said `Welcome`.
     Linked,
     LinkLost,
-    /// A message of the gateway. Those that are about other things are ignored.
+    /// A message of the gateway. Messages about other things are ignored.
     Reply(BlobReply),
     /// The content of a chunk that was to be loaded. `None`: the device does not have it.
     Loaded(ChunkId, Option<Vec<u8>>),
-    /// It waits, and is to try again.
+    /// The upload waits, and is to try again.
     Again,
 }
 
-/// What the host does for an upload.
+/// An output of an upload, which the host carries out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UploadOutput {
     Send(BlobRequest),
@@ -44,7 +44,7 @@ pub enum UploadOutput {
         at: Timestamp,
         blobs: Vec<Blob>,
     },
-    /// Nothing is sent for this reason. Try [again](UploadInput::Again) later.
+    /// The upload sends nothing, for this reason. Try [again](UploadInput::Again) later.
     Waits(BlobRefusal),
     Ended(UploadError),
 }
@@ -112,7 +112,7 @@ enum Lease {
 }
 
 /// Chunks that wait for their turn: as many as one question is about.
-const AHEAD_MAX: usize = HAVE_CHUNKS_MAX;
+const AHEAD_KEPT: usize = HAVE_CHUNKS_MAX;
 /// Stored chunks that are remembered, so that content which repeats itself is sent once.
 const STORED_KEPT: usize = 4096;
 
@@ -155,7 +155,7 @@ impl Upload {
 
     pub fn handle(&mut self, input: UploadInput) {
         if self.is_over {
-            return;
+            return self.drain(&input);
         }
         match input {
             UploadInput::Linked => self.is_linked = true,
@@ -171,6 +171,39 @@ impl Upload {
         self.outputs.pop_front()
     }
 
+    /// Stops it. Requests that are under way are still answered.
+    pub fn stop(&mut self) {
+        self.is_over = true;
+        self.outputs.clear();
+    }
+
+    /// Whether it has ended, and nothing of it is under way: the connection is free for the next one.
+    pub fn is_done(&self) -> bool {
+        self.is_over && self.flying.is_empty() && self.asked.is_empty() && !self.is_sealing
+    }
+
+    /// Answers to what was sent before it ended.
+    fn drain(&mut self, input: &UploadInput) {
+        match input {
+            UploadInput::LinkLost => self.doubt(),
+            UploadInput::Reply(BlobReply::Stored(stored)) => drop(self.flying.remove(&stored.chunk)),
+            UploadInput::Reply(BlobReply::HaveReply(_)) => self.asked.clear(),
+            UploadInput::Reply(BlobReply::Sealed(_) | BlobReply::Unsealed(_)) => self.is_sealing = false,
+            UploadInput::Reply(BlobReply::Refused(_) | BlobReply::LeaseOver(_)) => self.doubt(),
+            UploadInput::Reply(
+                BlobReply::Welcome(_)
+                | BlobReply::Leased(_)
+                | BlobReply::Chunk(..)
+                | BlobReply::Gone(_)
+                | BlobReply::Unavailable(_)
+                | BlobReply::Goodbye(_),
+            )
+            | UploadInput::Linked
+            | UploadInput::Loaded(..)
+            | UploadInput::Again => {}
+        }
+    }
+
     fn on_link_lost(&mut self) {
         self.is_linked = false;
         if self.lease == Lease::Asked {
@@ -179,7 +212,7 @@ impl Upload {
         self.doubt();
     }
 
-    /// Nothing that was sent is sure to be answered.
+    /// Takes it that nothing will be answered which was sent.
     fn doubt(&mut self) {
         self.is_sealing = false;
         self.unsure.extend(std::mem::take(&mut self.asked));
@@ -218,7 +251,9 @@ impl Upload {
         if self.lease == Lease::Asked {
             self.lease = Lease::Wanted;
         }
-        self.doubt();
+        // A question is never refused: its answer is still to come.
+        self.is_sealing = false;
+        self.unsure.extend(std::mem::take(&mut self.flying));
         if !std::mem::replace(&mut self.waits, true) {
             self.outputs.push_back(UploadOutput::Waits(why));
         }
@@ -317,7 +352,7 @@ impl Upload {
 
     /// Goes on through the trees, as far as there is room for what is met.
     fn look_ahead(&mut self, is_new: bool) {
-        while self.node.is_none() && self.ahead.len() + self.unsure.len() < AHEAD_MAX {
+        while self.node.is_none() && self.ahead.len() + self.unsure.len() < AHEAD_KEPT {
             let Some(walk) = self.walks.front_mut() else { return };
             let Some(met) = walk.next() else {
                 self.walks.pop_front();

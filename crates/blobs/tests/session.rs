@@ -200,7 +200,7 @@ fn what_is_open_for_a_connection_is_bounded() {
     open(&|_| chunks(limits::HAVE_CHUNKS_MAX), 1);
     is_goodbye(&Gateway::new().ask(chunks(limits::HAVE_CHUNKS_MAX + 1)), GoodbyeReason::Limit);
     open(&|_| seal(tree(vec![lease(7)], vec![name(0, b"a")]), None), 1);
-    open(&|_| seal(tree(vec![lease(7)], vec![name(0, b"a")]), Some(cell())), 1);
+    open(&|_| seal(tree(vec![lease(6), lease(7)], vec![name(1, b"a")]), Some(cell())), 1);
 }
 
 #[test]
@@ -322,6 +322,21 @@ fn a_node_that_lists_what_its_place_does_not_ask_for_ends_the_connection() {
     let blob = Blob::tree(70 * CHUNK, BlobDigest::from_bytes([0; 32]), tree).expect("of this shape");
     gateway.ask(seal(BlobTree::of(&blob).expect("it has chunks"), None));
     is_goodbye(&gateway.done(0, Done::Loaded(Some(node.content))), GoodbyeReason::Protocol);
+}
+
+#[test]
+fn a_node_that_is_damaged_in_the_store_is_lacking() {
+    let node = Chunk::new(encode_node(&[name(0, b"a"); 70]));
+    let root = vec![ChunkName { lease: 0, id: node.id }];
+    let tree = Tree::new(Cutting::Fixed64K, 1, vec![lease(7)], root).expect("a tree");
+    let blob = Blob::tree(70 * CHUNK, BlobDigest::from_bytes([0; 32]), tree).expect("of this shape");
+    let tree = BlobTree::of(&blob).expect("it has chunks");
+    for damaged in [None, Some(b"bits".to_vec())] {
+        let mut gateway = Gateway::new();
+        gateway.ask(seal(tree.clone(), Some(cell())));
+        let unsealed = BlobUnsealed { lease: lease(7), tree: tree.id(), lacks: vec![node.id] };
+        assert_eq!(gateway.done(0, Done::Loaded(damaged)), [Effect::Send(BlobReply::Unsealed(unsealed))]);
+    }
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What a client and a gateway say to each other on `/blobs`, where the chunks of blobs travel.
+//! Messages between a client and a gateway on `/blobs`, where the chunks of blobs travel.
 //!
 //! Invariants: each message stands alone; a tree that was decoded is one that a cell can hold. docs/protocols/blobs.md walks through it.
 

@@ -59,6 +59,8 @@ const LAYERS: &[(&str, MayUse)] = &[
             "iolite-causal",
             "iolite-rowsync",
             "iolite-logs",
+            // Trees are made on the device, and chunks are fetched by it.
+            "iolite-blobs",
             "iolite-text",
             "iolite-values",
             "iolite-wire",

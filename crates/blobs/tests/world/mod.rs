@@ -66,7 +66,7 @@ pub struct World {
     clock: u64,
     link: Option<Link>,
     upload: Option<Upload>,
-    /// What the upload is of.
+    /// The blobs of the upload.
     parts: Vec<Part>,
     lease: Option<LeaseName>,
     download: Option<Download>,
@@ -120,7 +120,7 @@ impl World {
             cell_at: Timestamp::ZERO,
             wanted: Vec::new(),
         };
-        let chunks = [2, 3, 66][world.random.below(20).min(2).min(if seed % 10 == 0 { 2 } else { 1 })];
+        let chunks = [2, 3, 66][world.random.below(20).min(2).min(if seed.is_multiple_of(10) { 2 } else { 1 })];
         world.wanted = content(chunks * CHUNK + 100, seed);
         let mut builder = Builder::new();
         builder.push(&world.wanted.clone()).expect("short");

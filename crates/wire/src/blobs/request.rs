@@ -20,7 +20,7 @@ pub enum BlobRequest {
     Hello(BlobHello),
     /// Give me a lease.
     Lease,
-    /// Which of these chunks are not stored under the client's own lease?
+    /// Asks which of these chunks are not stored under the client's own lease.
     Have(LeasedChunks),
     Put(BlobPut),
     Seal(BlobSeal),
