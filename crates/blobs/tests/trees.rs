@@ -147,6 +147,19 @@ fn an_edit_that_makes_no_chunk_takes_one_over_so_that_a_lease_is_asked_for() {
 }
 
 #[test]
+fn a_write_that_comes_to_the_chunk_that_was_open_from_before_keeps_its_rest() {
+    let mut device = Device::new();
+    let mut bytes = content(3 * CHUNK, 1);
+    let mut edit = Edit::new(&put(&bytes, CHUNK, &mut device));
+    for (at, length) in [(2 * CHUNK + 100, 5), (CHUNK - 5, CHUNK + 10)] {
+        let new = vec![9; length];
+        done(&mut edit, &mut device, |edit| edit.write(at as u64, &new));
+        bytes[at..at + length].copy_from_slice(&new);
+    }
+    assert_eq!(finish(edit, &mut device), put(&bytes, CHUNK, &mut Device::new()));
+}
+
+#[test]
 fn an_edit_past_the_end_is_refused_and_does_nothing() {
     let mut device = Device::new();
     let blob = put(&content(2 * CHUNK, 1), CHUNK, &mut device);
