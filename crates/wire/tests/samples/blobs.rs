@@ -87,7 +87,6 @@ pub fn all() -> Vec<(&'static str, &'static str, Content)> {
     let packed = BlobContent { bytes: vec![1, 2, 3], unpacked_bytes: 65_536 };
     let request = |name, comment, at: usize| (name, comment, Content::BlobRequest(vec![requests().swap_remove(at)]));
     let reply = |name, comment, at: usize| (name, comment, Content::BlobReply(vec![replies().swap_remove(at)]));
-    let seal = BlobSeal { lease: lease(7), tree: tree(), from: None };
     vec![
         ("blob_request_frame", "every request", Content::BlobRequest(requests())),
         ("blob_reply_frame", "every reply", Content::BlobReply(replies())),
@@ -96,7 +95,6 @@ pub fn all() -> Vec<(&'static str, &'static str, Content)> {
         request("blob_put", "a chunk of three bytes", 3),
         ("blob_content", "a chunk that is packed", Content::BlobRequest(vec![put(packed)])),
         request("blob_seal", "a tree that has chunks of a cell", 4),
-        ("blob_seal_of_no_cell", "a seal of no cell", Content::BlobRequest(vec![BlobRequest::Seal(seal)])),
         request("blob_get", "a question for a chunk", 5),
         reply("blob_welcome", "a welcome", 0),
         reply("blob_leased", "a lease", 1),
