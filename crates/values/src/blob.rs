@@ -239,7 +239,7 @@ impl Tree {
         &self.root
     }
 
-    /// Whether chunks wait for the lease to come. Whoever names a new chunk in a node makes a new node, so the root tells for all of the tree.
+    /// Whether chunks wait for the lease to come. A node that names a new chunk is new itself, so the root tells for the whole tree.
     pub fn waits_for_lease(&self) -> bool {
         self.root.iter().any(|name| usize::from(name.lease) == self.leases.len())
     }
@@ -384,7 +384,7 @@ impl fmt::Debug for Blob {
     }
 }
 
-/// Nor here.
+/// Names, and never content.
 impl fmt::Debug for Chunks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

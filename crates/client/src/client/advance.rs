@@ -84,6 +84,7 @@ impl Client {
                 OperationError::UnknownTable(_)
                 | OperationError::Type { .. }
                 | OperationError::Key { .. }
+                | OperationError::LargeBlob { .. }
                 | OperationError::LifeOfLiveRow { .. }
                 | OperationError::TwoDomains { .. }
                 | OperationError::Query(_)

@@ -113,14 +113,14 @@ impl Replica {
         self.close_applied(proposal);
     }
 
-    /// It has committed, so it is not open.
+    /// Takes a proposal that has committed from among the open ones.
     pub(super) fn close_applied(&mut self, id: ProposalId) {
         if let Some(entry) = self.prepared.remove(id).and_then(|_| self.record.get(id).cloned()) {
             self.record.set(id, entry.known_to_have_committed());
         }
     }
 
-    /// The commits came all at once.
+    /// The same of all, after many commits came at once.
     pub(super) fn close_all_applied(&mut self) {
         let applied = self.prepared.ids().filter(|id| self.has_applied(*id));
         for id in applied.collect::<Vec<_>>() {

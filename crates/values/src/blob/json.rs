@@ -37,7 +37,7 @@ struct TreeJson {
 }
 
 impl Blob {
-    /// Whether JSON without white space holds a blob. Within a string the quotes would be escaped.
+    /// Whether JSON without white space holds a blob. Text that looks like one has its quotes escaped.
     pub fn is_in_json(json: &str) -> bool {
         json.contains(r#""$blob":"#)
     }

@@ -1,3 +1,5 @@
+//! The rules of blobs: which trees there may be, and what makes two blobs equal.
+
 use std::collections::HashSet;
 
 use super::*;

@@ -1,4 +1,4 @@
-//! What an earlier version wrote goes on: a server's data directory, and the storage of a device with a mutation that was called offline.
+//! Data of an earlier version goes on: a server's directory, and the storage of a device with a mutation that was called offline.
 //!
 //! `earlier/` was written by the commit 55fc50a3 (session protocol 4, journal 3, client storage 3). Two notes were confirmed, the server was killed, and a third
 //! was written offline.

@@ -22,7 +22,7 @@ pub fn make_blobs_with(make: Function) {
     MAKE.with(|own| *own.borrow_mut() = Some(make));
 }
 
-/// Nothing if it is no blob.
+/// The blob, if it is one.
 ///
 /// # Errors
 /// It is longer than what lies in a cell.

@@ -84,7 +84,7 @@ impl ColumnDefinition {
         self
     }
 
-    /// Of a column that is no blob: a schema error.
+    /// A blob that is fetched when it is read. A schema error in a column of another type.
     #[doc(hidden)]
     #[must_use]
     pub fn fetched_on_demand(mut self) -> ColumnDefinition {
