@@ -180,7 +180,7 @@ impl Gateway {
     /// The clients to which a commit is told, or is to be told once they can be: but for who made it, and who is out of the set.
     fn who_owes(&self, commit: &Commit, turnover: &Turnover) -> BTreeSet<ClientId> {
         let schema = self.catalog.schema();
-        let mut sessions: BTreeSet<SessionId> = self.behind().collect();
+        let mut sessions: BTreeSet<SessionId> = self.told_later().collect();
         for write in commit.writes.iter().filter(|write| schema.is_delivered(write.cell.table)) {
             let place = (write.cell.table, write.cell.row.clone());
             sessions
@@ -192,9 +192,10 @@ impl Gateway {
         clients.filter(|own| *own != commit.transaction.client && !self.delivery.out.contains_key(own)).collect()
     }
 
-    /// Sessions for which nothing is built: they owe whatever is committed.
-    fn behind(&self) -> impl Iterator<Item = SessionId> {
-        self.sessions.keys().copied().filter(|id| self.open(*id).is_some_and(Open::is_behind))
+    /// Sessions that owe whatever is committed: nothing is built for them now, or they have come back and not said yet what they hold.
+    fn told_later(&self) -> impl Iterator<Item = SessionId> {
+        let is_told_later = |open: &Open| open.is_behind() || open.is_resuming();
+        self.sessions.keys().copied().filter(move |id| self.open(*id).is_some_and(is_told_later))
     }
 
     /// A client has applied all that it was told up to a timestamp.

@@ -243,6 +243,14 @@ impl Open {
         }
     }
 
+    /// Whether its next message is to say what it holds.
+    pub fn is_resuming(&self) -> bool {
+        match self.flow {
+            Flow::Resuming { .. } => true,
+            Flow::Live | Flow::CatchingUp(_) | Flow::Behind { .. } => false,
+        }
+    }
+
     pub fn is_behind(&self) -> bool {
         match self.flow {
             Flow::Behind { .. } => true,

@@ -204,6 +204,25 @@ fn who_is_gone_goes_on_owing_and_pays_when_it_comes_back() {
     assert_eq!(delivered(1, &world.take()), [world.position()]);
 }
 
+/// Its session is open, so its app may be used. What it holds, it says with its next message.
+#[test]
+fn who_has_come_back_owes_what_is_committed_before_it_says_what_it_holds() {
+    let mut world = world();
+    (1..=2).for_each(|session| follow(&mut world, session));
+    let before = world.position();
+    world.input(Input::SessionClosed(SessionId(2)));
+    world.rejoin(3, 2, before);
+    world.take();
+    let at = commits(&mut world, 1, 1);
+    assert_eq!(delivered(1, &world.take()), []);
+    world.say(3, subscribe(true, vec![(1, all())]));
+    world.answer_all();
+    let said = world.take();
+    assert_eq!((delivered(1, &said), owing(&said)), (vec![], [3].into()));
+    world.say(3, FromClient::Applied(at));
+    assert_eq!(delivered(1, &world.take()), [world.position()]);
+}
+
 #[test]
 fn who_reads_what_is_not_there_any_more_owes_the_commit_that_took_it_away() {
     let mut world = world();
