@@ -142,8 +142,8 @@ const VARIANTS: [Variant; 26] = [
         name: "acknowledge-before-applying",
         rule: "a change is said to be applied before the pending mutations and the reactive transactions have run on it",
         place: Where::Client(BrokenClient::AcknowledgeBeforeApplying),
-        needs: Needs::Anything,
-        seeds: Some(61..=120),
+        needs: Needs::BusyApps,
+        seeds: Some(1..=60),
     },
     Variant {
         broken: Broken::DeliverToMost,

@@ -15,6 +15,8 @@ pub enum Needs {
     Anything,
     /// The world that a seed draws, with calls of the table at the level of a snapshot only, on few keys.
     Shelves,
+    /// Apps that are often busy in a closure, and all follow the table with the delivered view.
+    BusyApps,
     /// Two gateways whose clocks differ, in front of replicas that do not hear from both all the time.
     TwoClocks,
     /// A group of this many replicas, which leaves its views often.
@@ -39,7 +41,7 @@ const CLOCKS: [i64; 2] = [2_000_000, -2_000_000];
 impl Needs {
     pub fn topology(self, drawn: Topology) -> Topology {
         match self {
-            Needs::Anything | Needs::Shelves => drawn,
+            Needs::Anything | Needs::Shelves | Needs::BusyApps => drawn,
             Needs::TwoClocks | Needs::LateOutcomes | Needs::Operators(_) | Needs::Game => {
                 Topology { shards: 1, replicas: 3 }
             }
@@ -50,7 +52,7 @@ impl Needs {
     /// What operators do.
     pub fn operators(self, drawn: Operators) -> Operators {
         match self {
-            Needs::Anything | Needs::Shelves => drawn,
+            Needs::Anything | Needs::Shelves | Needs::BusyApps => drawn,
             Needs::Operators(kind) => kind,
             Needs::TwoClocks | Needs::LateOutcomes | Needs::Views { .. } | Needs::Game => Operators::None,
         }
@@ -59,6 +61,7 @@ impl Needs {
     pub fn roughness(self, drawn: Roughness) -> Roughness {
         match self {
             Needs::Anything | Needs::Shelves => drawn,
+            Needs::BusyApps => drawn.calmed(),
             Needs::Operators(_) => {
                 Roughness { operate_every_ms: 300, drop: drawn.drop.max(100), server_delay_ms: 20, ..drawn }
             }
@@ -81,6 +84,7 @@ impl Needs {
         match self {
             Needs::Anything => drawn,
             Needs::Shelves => Habits { calls: Calls::Shelves, ..drawn },
+            Needs::BusyApps => Habits { busy: 120, watches_chairs: 1_000, ..drawn },
             Needs::Operators(_) => Habits { calls: ALL_KEYS, pause_ms: 40, ..drawn },
             // Whoever is silent for a while does not hear how far the others are.
             Needs::TwoClocks => Habits { calls: ONE_KEY, pause_ms: 1_000, ..drawn },
@@ -101,7 +105,7 @@ impl Needs {
 
     pub fn size(self, drawn: Size) -> Size {
         match self {
-            Needs::Anything | Needs::Shelves => drawn,
+            Needs::Anything | Needs::Shelves | Needs::BusyApps => drawn,
             Needs::TwoClocks | Needs::Views { .. } | Needs::LateOutcomes | Needs::Operators(_) => {
                 Size { clients: 5, fronts: CLOCKS.len(), ..drawn }
             }
@@ -112,7 +116,7 @@ impl Needs {
     /// By how much the clock of a gateway is wrong.
     pub fn clock_of_front(self, front: usize, drawn: i64) -> i64 {
         match self {
-            Needs::Anything | Needs::Shelves | Needs::Views { .. } | Needs::LateOutcomes => drawn,
+            Needs::Anything | Needs::Shelves | Needs::BusyApps | Needs::Views { .. } | Needs::LateOutcomes => drawn,
             Needs::Game => 0,
             Needs::TwoClocks | Needs::Operators(_) => CLOCKS[front],
         }
@@ -125,6 +129,7 @@ impl Needs {
             Needs::Views { .. } | Needs::LateOutcomes if front == 0 => 400,
             Needs::Anything
             | Needs::Shelves
+            | Needs::BusyApps
             | Needs::TwoClocks
             | Needs::Views { .. }
             | Needs::LateOutcomes
@@ -136,7 +141,12 @@ impl Needs {
     /// By how much the clocks of other processes are wrong.
     pub fn other_clock(self, drawn: i64) -> i64 {
         match self {
-            Needs::Anything | Needs::Shelves | Needs::Views { .. } | Needs::LateOutcomes | Needs::Operators(_) => drawn,
+            Needs::Anything
+            | Needs::Shelves
+            | Needs::BusyApps
+            | Needs::Views { .. }
+            | Needs::LateOutcomes
+            | Needs::Operators(_) => drawn,
             Needs::TwoClocks | Needs::Game => 0,
         }
     }

@@ -4,7 +4,7 @@
  * Invariant: what comes out is a primitive, bytes of this package's own, or an object without anything in it that stands for one of the app's.
  */
 
-import { BlobValue } from "../blob/value.js";
+import { BlobForCore, BlobValue } from "../blob/value.js";
 import { copied, refusal, type RefusalCode, shown, textArgument } from "./checks.js";
 
 /** Stand for what no cell holds. The core says of them what they are. */
@@ -44,10 +44,13 @@ export function cellValue(value: unknown, code: RefusalCode = "transaction", nam
   }
 }
 
-/** A blob as the module takes it, or what stands for any other object. */
+/** A blob as the module takes it, or what stands for any other object. A value may come here twice on its way to the module. */
 function blobForCore(value: object): unknown {
+  if (BlobForCore.is(value)) {
+    return value;
+  }
   const blob = BlobValue.contentOf(value);
-  return blob === undefined ? SOME_OBJECT : { blob };
+  return blob === undefined ? SOME_OBJECT : new BlobForCore(blob);
 }
 
 /** The elements of an array. A hole would become undefined, or null, and is refused. */

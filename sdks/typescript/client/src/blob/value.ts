@@ -43,6 +43,17 @@ export class BlobValue {
   }
 }
 
+/** @internal A blob as the module takes it. An app cannot make one, so no object of its own is taken for a blob. */
+export class BlobForCore {
+  readonly #isOne = true;
+
+  constructor(readonly blob: Uint8Array) {}
+
+  static is(value: object): value is BlobForCore {
+    return #isOne in value;
+  }
+}
+
 /** @internal The bytes are nobody else's. The core says the digest. */
 export function makeBlob(content: Uint8Array, digest?: string): BlobValue {
   return new BlobValue(ofThisPackage, content, digest);
