@@ -204,7 +204,7 @@ fn who_is_gone_goes_on_owing_and_pays_when_it_comes_back() {
     assert_eq!(delivered(1, &world.take()), [world.position()]);
 }
 
-/// Its session is open, so its app may be used. What it holds, it says with its next message.
+/// A session that has come back is open, so its app may be used. It says with its next message what it holds.
 #[test]
 fn who_has_come_back_owes_what_is_committed_before_it_says_what_it_holds() {
     let mut world = world();
