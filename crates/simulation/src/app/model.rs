@@ -70,10 +70,9 @@ impl Model {
         std::mem::take(&mut self.written)
     }
 
-    /// The rows of the tables that are asked, jobs first, and what closures changed.
-    pub fn rows_asked(&self) -> Vec<RowId> {
-        let all: BTreeSet<&RowId> = self.rows.keys().chain(&self.changed).collect();
-        let of = |table| all.iter().filter(move |id| id.0 == TableId::of(table)).map(|id| (*id).clone());
+    /// The rows of the tables that are asked, jobs first, which closures changed.
+    pub fn rows_changed(&self) -> Vec<RowId> {
+        let of = |table| self.changed.iter().filter(move |id| id.0 == TableId::of(table)).cloned();
         of("jobs").chain(of("things")).chain(of("hits")).chain(of("chairs")).collect()
     }
 

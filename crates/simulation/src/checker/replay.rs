@@ -150,7 +150,7 @@ fn is_seen_in_part(history: &History, model: &Model, sighting: &Sighting, expect
     if sighting.pending.iter().any(asks) {
         return true;
     }
-    let candidates = expected.rows_asked();
+    let candidates = expected.rows_changed();
     let sets = 1..1_u32 << candidates.len().min(PARTLY_KNOWN_MAX);
     sets.into_iter().any(|set| {
         let unknown = candidates.iter().enumerate().filter(|(place, _)| set >> place & 1 == 1);
