@@ -36,7 +36,7 @@ pub enum SessionInput {
 }
 
 /// How something ended that a session asked for.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Done {
     Committed(Timestamp),
     /// Something that the commit rests on has changed.

@@ -274,6 +274,7 @@ impl Machine for Gateway {
             Input::SessionClosed(id) => self.forget(id),
             Input::Drained { session, messages } => self.on_drained(now, session, messages),
             Input::Store(event) => self.on_store(now, event),
+            Input::Blobs(_link, _input) => {}
         }
         self.members.schedule(now);
     }

@@ -1,9 +1,11 @@
 //! What a host gives to a gateway and gets from it.
 
 use iolite_access::Access;
+use iolite_blobs::{Done, ObjectName, Ticket};
 use iolite_catalog::SchemaPolicy;
 use iolite_store::{Event, Request, RequestId};
 use iolite_values::ClientId;
+use iolite_wire::blobs::{BlobReply, BlobRequest};
 use iolite_wire::message::{FromClient, FromGateway};
 
 use crate::limits::Limits;
@@ -30,6 +32,39 @@ pub enum Input {
         messages: usize,
     },
     Store(Event),
+    Blobs(BlobLink, BlobInput),
+}
+
+/// Names a connection to `/blobs`. Chosen by the host, and never used again.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct BlobLink(pub u64);
+
+/// What happens to a connection to `/blobs`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BlobInput {
+    /// It is there. The 16 bytes are random, and its own.
+    Opened([u8; 16]),
+    Message(BlobRequest),
+    /// A frame that cannot be read, and why. The connection ends.
+    Garbled(String),
+    /// It is gone. Not needed after [`BlobOutput::Close`], but harmless.
+    Closed,
+    /// How something ended that the store of chunks was asked for.
+    Done(Ticket, Done),
+}
+
+/// An output of a gateway for a connection to `/blobs`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BlobOutput {
+    Send(BlobReply),
+    /// Close the connection once its messages are sent, or after a second.
+    Close,
+    /// Make this object durable, then say [`Done::Stored`]. Storing it again writes the same bytes.
+    Store(Ticket, ObjectName, Vec<u8>),
+    /// Read this object, and say [`Done::Loaded`].
+    Load(Ticket, ObjectName),
+    /// Say with [`Done::Looked`] whether this object is there.
+    Look(Ticket, ObjectName),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,6 +75,7 @@ pub enum Output {
     Store(RequestId, Request),
     /// Nobody waits for the reply to this request any more, which reads. The store may answer it or not.
     GiveUp(RequestId),
+    Blobs(BlobLink, BlobOutput),
 }
 
 /// What a gateway is started with.
@@ -50,6 +86,8 @@ pub struct Settings {
     pub access: Access,
     pub schemas: SchemaPolicy,
     pub limits: Limits,
+    /// Whether its host has a store of chunks. Without one, connections to `/blobs` are refused.
+    pub has_blob_store: bool,
     pub broken: Broken,
     pub without: Without,
 }

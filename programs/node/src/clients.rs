@@ -31,6 +31,7 @@ pub(crate) fn gateway(token: &str, schemas: SchemaPolicy, without: Without) -> G
         access: Access::Development(DevelopmentToken::new(token)),
         schemas,
         limits: Limits::default(),
+        has_blob_store: false,
         broken: Broken::Nothing,
         without,
     })

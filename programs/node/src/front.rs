@@ -79,6 +79,7 @@ impl Front {
                         let number = self.asking.begin(Asker::Gateway(id));
                         self.coordinator.handle(self.now, CoordinatorInput::Request(number, request));
                     }
+                    Output::Blobs(_link, _output) => {}
                     Output::GiveUp(id) => {
                         if let Some(number) = self.asking.give_up(Asker::Gateway(id)) {
                             self.coordinator.handle(self.now, CoordinatorInput::GiveUp(number));
@@ -175,6 +176,7 @@ mod tests {
             access: Access::Development(DevelopmentToken::new("token")),
             schemas: SchemaPolicy::Grow,
             limits: Limits::default(),
+            has_blob_store: false,
             broken: Broken::Nothing,
             without: Without::Nothing,
         });

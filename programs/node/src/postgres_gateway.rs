@@ -221,6 +221,7 @@ impl Performer<Gateway> for World {
             Output::Close(session) => self.endpoint.close(session.0),
             // When the store's work has ended, so has this.
             Output::Store(id, request) => drop(self.requests.send(ForStore::Request(Asker::Gateway(id), request))),
+            Output::Blobs(_link, _output) => {}
             Output::GiveUp(id) => drop(self.requests.send(ForStore::GiveUp(Asker::Gateway(id)))),
         }
     }

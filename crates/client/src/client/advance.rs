@@ -84,7 +84,6 @@ impl Client {
                 OperationError::UnknownTable(_)
                 | OperationError::Type { .. }
                 | OperationError::Key { .. }
-                | OperationError::LargeBlob { .. }
                 | OperationError::LifeOfLiveRow { .. }
                 | OperationError::TwoDomains { .. }
                 | OperationError::Query(_)

@@ -89,6 +89,7 @@ impl RealWorld {
                     }
                     Output::Close(SessionId(session)) => self.heard.push(Said::Closed(session)),
                     Output::Store(id, request) => self.store.request(id, request),
+                    Output::Blobs(_link, _output) => {}
                     Output::GiveUp(_) => {}
                 }
             }

@@ -53,6 +53,7 @@ pub fn settings(broken: Broken) -> Settings {
         schemas: SchemaPolicy::Grow,
         limits: Limits::default(),
         broken,
+        has_blob_store: false,
         without: Without::Nothing,
     }
 }
@@ -250,6 +251,7 @@ impl World {
                 }
                 Output::Store(id, request) => self.asked.push_back((id, request)),
                 // This store answers all the same.
+                Output::Blobs(_link, _output) => {}
                 Output::GiveUp(_) => {}
             }
         }

@@ -83,6 +83,7 @@ impl FrontNode {
             schemas: SchemaPolicy::Grow,
             limits: habits.gateway_limits,
             broken: broken.of_gateway(),
+            has_blob_store: false,
             without: Without::Nothing,
         });
         let id = CoordinatorId::new(number).expect("few gateways");
@@ -212,6 +213,7 @@ impl FrontNode {
                         history.note_request(now, self.id, &request);
                         self.coordinator.handle(now, CoordinatorInput::Request(number, request));
                     }
+                    Output::Blobs(_link, _output) => {}
                     Output::GiveUp(id) => {
                         if let Some(number) = self.asking.give_up(Asker::Gateway(id)) {
                             self.coordinator.handle(now, CoordinatorInput::GiveUp(number));

@@ -204,6 +204,7 @@ impl World {
             schemas: SchemaPolicy::Grow,
             limits: Limits { log_blocks_kept: rules.kept, ..Limits::default() },
             broken: rules.gateway,
+            has_blob_store: false,
             without: Without::Nothing,
         });
         let coordinator =

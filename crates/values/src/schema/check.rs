@@ -1,7 +1,7 @@
 //! Whether keys, reads and writes fit the schema. Clients check before they send and gateways before they commit: the same rules.
 
 use super::{Column, ColumnType, QueryError, Scalar, Schema, Table};
-use crate::{Blob, ColumnId, Element, Interest, KeyError, ListOrder, Operation, Read, RowKey, TableId, Value, Write};
+use crate::{ColumnId, Element, Interest, KeyError, ListOrder, Operation, Read, RowKey, TableId, Value, Write};
 
 /// Why a read or write does not fit the schema.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -16,11 +16,6 @@ pub enum OperationError {
     Key { table: String, key: RowKey, problem: String },
     #[error("rows of the live table {table:?} are neither created nor deleted")]
     LifeOfLiveRow { table: String },
-    #[error(
-        "column {column:?} of table {table:?} was given a blob of {length} bytes: those of more than {max} are not built yet",
-        max = Blob::INLINE_BYTES_MAX
-    )]
-    LargeBlob { table: String, column: String, length: u64 },
     #[error("one mutation writes to tables {first} and {other}, which do not commit together: make it two mutations")]
     TwoDomains { first: String, other: String },
     #[error(transparent)]
@@ -43,9 +38,6 @@ impl Schema {
             return Ok(());
         }
         let (column_name, column) = table.find_column(name, write.cell.column)?;
-        if let Some(length) = large_blob(&write.operation) {
-            return Err(OperationError::LargeBlob { table: name.into(), column: column_name.into(), length });
-        }
         if column.accepts(&write.operation) {
             return Ok(());
         }
@@ -173,12 +165,6 @@ impl Column {
             ) => false,
         }
     }
-}
-
-/// The length of a blob that does not lie in its cell. Chunks have no way to a server yet.
-fn large_blob(operation: &Operation) -> Option<u64> {
-    let (Operation::Put(Value::Blob(blob)) | Operation::Assign(Value::Blob(blob))) = operation else { return None };
-    blob.bytes().is_none().then(|| blob.length())
 }
 
 /// Of values their types only: they may be long, and others' secrets.

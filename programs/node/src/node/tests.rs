@@ -32,6 +32,7 @@ fn node(checkpoint_bytes_min: u64) -> Node {
         schemas: SchemaPolicy::Grow,
         limits: Limits::default(),
         broken: Broken::Nothing,
+        has_blob_store: false,
         without: Without::Nothing,
     });
     let coordinator =
