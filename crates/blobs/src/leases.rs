@@ -114,6 +114,12 @@ impl Leases {
         self.seals.get(&(lease, tree)).copied()
     }
 
+    /// The trees that are sealed under a lease.
+    pub fn seals_of(&self, lease: LeaseName) -> impl Iterator<Item = TreeId> {
+        let from = (lease, TreeId(ChunkId::from_bytes([0; 16])));
+        self.seals.range(from..).take_while(move |((own, _), _)| *own == lease).map(|((_, tree), _)| *tree)
+    }
+
     /// How many leases a client has.
     pub fn of_client(&self, client: ClientId) -> usize {
         self.of_clients.get(&client).map_or(0, BTreeSet::len)

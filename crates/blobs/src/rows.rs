@@ -7,7 +7,7 @@
 //! | `_leases` | the lease | `client`, an id; `until`, microseconds since 1970 |
 //! | `_seals` | the lease, the tree | `holds`, a blob or null |
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use iolite_machine::WallTime;
 use iolite_values::{
@@ -87,6 +87,26 @@ impl Leases {
             let row = told.onto(self.get(lease));
             self.set(lease, row);
         }
+    }
+
+    /// What the commit of a mutation that names these trees reads and writes besides: it spends their leases, with all seals under them.
+    /// `None`: one of them is not a live lease of this client, or has not sealed its tree.
+    pub fn spend(&self, client: ClientId, named: &BTreeSet<(LeaseName, TreeId)>) -> Option<RowTransaction> {
+        let is_sealed = |(lease, tree): &(LeaseName, TreeId)| {
+            self.get(*lease).is_some_and(|row| row.client == client) && self.sealed(*lease, *tree).is_some()
+        };
+        if !named.iter().all(is_sealed) {
+            return None;
+        }
+        let leases: BTreeSet<LeaseName> = named.iter().map(|(lease, _)| *lease).collect();
+        let reads = leases.iter().map(|lease| lease_read(*lease)).collect();
+        let rows = leases.iter().flat_map(|lease| {
+            let of_lease = (TableId::of(LEASES_TABLE), lease_key(*lease));
+            let seals = self.seals_of(*lease).map(|tree| (TableId::of(SEALS_TABLE), seal_key(*lease, tree)));
+            [of_lease].into_iter().chain(seals)
+        });
+        let delete = |(table, row)| Write { cell: Cell::row(table, row), operation: Operation::Delete };
+        Some(RowTransaction { snapshot: None, reads, writes: rows.map(delete).collect() })
     }
 
     /// Takes a row of either table, as the store had it at a timestamp.

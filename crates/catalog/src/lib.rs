@@ -25,8 +25,16 @@ pub use restoring::{begin_restoring, end_restoring, restoring};
 pub const CATALOG_TABLE: &str = "_catalog";
 
 /// Tables of the system, by names that no app's table can have; but their numbers it can.
-const SYSTEM_TABLES: [&str; 6] =
-    [CATALOG_TABLE, "$completions", "$configurations", LOG_TABLE, LOG_CHECKPOINTS_TABLE, "_log_members"];
+const SYSTEM_TABLES: [&str; 8] = [
+    CATALOG_TABLE,
+    "$completions",
+    "$configurations",
+    LOG_TABLE,
+    LOG_CHECKPOINTS_TABLE,
+    "_log_members",
+    "_leases",
+    "_seals",
+];
 
 /// How many hashes of covered schemas are remembered. Past this, clients send theirs again after the next hello.
 pub const KNOWN_SCHEMAS_MAX: usize = 4096;

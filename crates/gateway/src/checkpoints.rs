@@ -193,7 +193,7 @@ impl Gateway {
     }
 
     fn store_checkpoint(&mut self, log: &LogId, writes: Vec<Write>) {
-        let counter = self.commit_own(Purpose::Checkpoint, Vec::new(), Decision::Commit(writes));
+        let counter = self.commit_own(Purpose::Checkpoint, self.position(), Vec::new(), Decision::Commit(writes));
         self.checkpoints.writes.insert(counter, log.clone());
     }
 
@@ -286,7 +286,7 @@ impl Gateway {
     fn trim_at_once(&mut self, log: &LogId, block: u64) {
         let gone = (0..block * BLOCK_PAGES).filter_map(|page| log.page(page).ok()).map(remove_page);
         let writes = gone.collect();
-        self.commit_own(Purpose::Checkpoint, Vec::new(), Decision::Commit(writes));
+        self.commit_own(Purpose::Checkpoint, self.position(), Vec::new(), Decision::Commit(writes));
     }
 }
 

@@ -7,6 +7,7 @@ use iolite_machine::{Instant, Machine, Now};
 use iolite_values::{ClientId, Timestamp, TransactionId};
 use iolite_wire::message::{FromClient, FromGateway, SubscriptionId};
 
+use crate::blobs::links::Blobs;
 use crate::checkpoints::Checkpoints;
 use crate::delivery::Delivery;
 use crate::following::index::{InterestIndex, Target};
@@ -49,7 +50,8 @@ pub struct Gateway {
     pub(crate) delivery: Delivery,
     pub(crate) members: Members,
     pub(crate) due: Due,
-    pub(crate) timers: Timers,
+    pub(crate) timers: Timers<SessionId>,
+    pub(crate) blobs: Blobs,
     pub(crate) idle: Idle,
     /// What a broken gateway told before its time, and to whom.
     pub(crate) published: BTreeMap<TransactionId, BTreeSet<SessionId>>,
@@ -82,6 +84,7 @@ impl Gateway {
             members: Members::default(),
             due: Due::default(),
             timers: Timers::default(),
+            blobs: Blobs::default(),
             idle: Idle::default(),
             published: BTreeMap::new(),
             #[cfg(test)]
@@ -274,7 +277,7 @@ impl Machine for Gateway {
             Input::SessionClosed(id) => self.forget(id),
             Input::Drained { session, messages } => self.on_drained(now, session, messages),
             Input::Store(event) => self.on_store(now, event),
-            Input::Blobs(_link, _input) => {}
+            Input::Blobs(link, input) => self.on_blobs(now, link, input),
         }
         self.members.schedule(now);
     }
@@ -287,6 +290,7 @@ impl Machine for Gateway {
         self.timers
             .first()
             .into_iter()
+            .chain(self.blobs.timers.first())
             .chain(self.idle.next())
             .chain(self.delivery.deadline())
             .chain(self.members.deadline())
@@ -296,6 +300,9 @@ impl Machine for Gateway {
     fn on_deadline(&mut self, now: Now) {
         while let Some(id) = self.timers.take(now.instant) {
             self.on_timer(now, id);
+        }
+        while let Some(link) = self.blobs.timers.take(now.instant) {
+            self.on_link_timer(now, link);
         }
         self.on_idle(now);
         self.on_delivery_due(now);

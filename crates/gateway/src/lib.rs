@@ -10,6 +10,7 @@
 //! - memory per session is bounded by the constants of [`limits`];
 //! - whatever one client sends, the others do not notice.
 
+mod blobs;
 mod checkpoints;
 mod delivery;
 mod following;

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use iolite_store::Request;
-use iolite_values::{Attempt, Counter, Decision, Level, Read, Transaction, TransactionId};
+use iolite_values::{Attempt, Counter, Decision, Level, Read, Timestamp, Transaction, TransactionId};
 
 use crate::Gateway;
 use crate::store::Purpose;
@@ -37,10 +37,11 @@ impl Own {
 }
 
 impl Gateway {
-    /// Gives the store a transaction of the gateway's own.
+    /// Gives the store a transaction of the gateway's own. Its reads are of the snapshot.
     pub(crate) fn commit_own(
         &mut self,
         purpose: impl FnOnce(Counter) -> Purpose,
+        snapshot: Timestamp,
         reads: Vec<Read>,
         decision: Decision,
     ) -> Counter {
@@ -48,7 +49,7 @@ impl Gateway {
         let transaction = Transaction {
             id: TransactionId { client: self.settings.client, counter },
             attempt: Attempt(1),
-            snapshot: self.position(),
+            snapshot,
             reads,
             decision,
             level: Level::Strict,

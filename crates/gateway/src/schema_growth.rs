@@ -39,6 +39,7 @@ impl Gateway {
             Ok(()) => Home::Serving { store, position },
             Err(error) => Home::Unreadable { store: Some(store), position, problem: error.to_string() },
         };
+        self.read_leases();
         self.retry_held(now);
     }
 
@@ -77,7 +78,7 @@ impl Gateway {
             return;
         }
         self.growing = Some(Growing::Asked);
-        self.commit_own(Purpose::Growth, growth.reads(), growth.decision());
+        self.commit_own(Purpose::Growth, self.position(), growth.reads(), growth.decision());
     }
 
     pub(crate) fn on_growth(&mut self, now: Now, counter: Counter, reply: &CommitReply) {

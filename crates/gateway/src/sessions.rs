@@ -4,7 +4,7 @@
 
 pub mod due;
 pub mod farewell;
-mod greeting;
+pub mod greeting;
 pub mod idle;
 mod pressure;
 pub mod rights;

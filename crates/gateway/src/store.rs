@@ -65,6 +65,18 @@ pub enum Purpose {
     /// A row that may have come into queries.
     Row,
     Acknowledge(ClientId),
+    /// The rows of leases and of seals.
+    Leases,
+    /// A row of a lease or a seal, by the counter of its transaction.
+    BlobRow(Counter),
+    /// A cell whose blob a connection to `/blobs` speaks of.
+    BlobCell,
+    /// What became of a mutation whose lease is gone: it may have spent it itself.
+    Spent {
+        client: ClientId,
+        lane: LaneNumber,
+        counter: Counter,
+    },
 }
 
 /// The open requests.
@@ -84,8 +96,15 @@ impl Purpose {
             | Purpose::LastOutcome(_)
             | Purpose::Row
             | Purpose::Heads
-            | Purpose::LastPage => true,
-            Purpose::Growth(_) | Purpose::Checkpoint(_) | Purpose::Submit { .. } | Purpose::Acknowledge(_) => false,
+            | Purpose::LastPage
+            | Purpose::Leases
+            | Purpose::BlobCell
+            | Purpose::Spent { .. } => true,
+            Purpose::Growth(_)
+            | Purpose::Checkpoint(_)
+            | Purpose::Submit { .. }
+            | Purpose::Acknowledge(_)
+            | Purpose::BlobRow(_) => false,
         }
     }
 }
@@ -201,6 +220,7 @@ impl Gateway {
         self.growing = None;
         self.own.clear();
         self.checkpoints = Checkpoints::default();
+        self.end_links();
         self.catalog = Catalog::new(self.settings.schemas);
         self.home = Home::ReadingSchemas { store, position: resolved, changes: Vec::new() };
         self.read_schemas();
@@ -221,6 +241,10 @@ impl Gateway {
             Purpose::LastOutcome(session) => self.on_no_last_outcome(session),
             Purpose::Row => self.on_row_refused(now, id, &refusal.to_string()),
             Purpose::Acknowledge(client) => self.on_acknowledged(client),
+            Purpose::Leases => self.on_leases_refused(),
+            Purpose::BlobRow(counter) => self.on_row_commit_refused(now, counter),
+            Purpose::BlobCell => self.on_cell_refused(now, id),
+            Purpose::Spent { client, lane, counter } => self.on_spent(now, client, lane, counter, None),
         }
     }
 
@@ -250,6 +274,12 @@ impl Gateway {
             },
             (Purpose::Row, Reply::ReadAt(reply)) => self.on_row(now, id, reply),
             (Purpose::Acknowledge(client), Reply::Acknowledged) => self.on_acknowledged(client),
+            (Purpose::Leases, Reply::ReadAt(reply)) => self.on_leases(now, id, reply),
+            (Purpose::BlobRow(counter), Reply::Commit(reply)) => self.on_row_committed(now, counter, &reply),
+            (Purpose::BlobCell, Reply::ReadAt(reply)) => self.on_cell(now, id, reply),
+            (Purpose::Spent { client, lane, counter }, Reply::Completions(reply)) => {
+                self.on_spent(now, client, lane, counter, reply.ok());
+            }
             (purpose, Reply::Refused(refusal)) => self.on_refused(now, id, purpose, &refusal),
             (purpose, reply) => panic!("the store answered {purpose:?} with {reply:?}"),
         }

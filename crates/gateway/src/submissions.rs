@@ -5,6 +5,7 @@
 pub mod acknowledging;
 mod lane;
 pub mod lanes;
+mod leases;
 mod log;
 pub mod order;
 pub mod own_outcomes;

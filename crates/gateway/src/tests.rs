@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod batches;
+mod blobs;
 mod checkpoints;
 mod client_view;
 mod delivery;

@@ -36,6 +36,7 @@ impl Gateway {
         let acknowledging = self.requests.open.values().filter(|own| matches!(own, Purpose::Acknowledge(_))).count();
         assert_eq!(acknowledging, self.acknowledging.len(), "one acknowledgement of a client is open");
         self.check_lanes();
+        self.check_links();
         self.members.validate(|client| self.clients.contains_key(&client));
         self.delivery.validate(|client| self.clients.contains_key(&client));
     }
@@ -44,7 +45,9 @@ impl Gateway {
     fn check_lanes(&self) {
         self.lanes.validate();
         let asked = self.requests.open.values().filter_map(|own| match own {
-            Purpose::Submit { client, lane, counter } => Some((*client, *lane, Some(*counter))),
+            Purpose::Submit { client, lane, counter } | Purpose::Spent { client, lane, counter } => {
+                Some((*client, *lane, Some(*counter)))
+            }
             Purpose::Schemas
             | Purpose::Growth(_)
             | Purpose::Checkpoint(_)
@@ -54,6 +57,9 @@ impl Gateway {
             | Purpose::OwnOutcomes(_)
             | Purpose::LastOutcome(_)
             | Purpose::Row
+            | Purpose::Leases
+            | Purpose::BlobRow(_)
+            | Purpose::BlobCell
             | Purpose::Acknowledge(_) => None,
         });
         let mut asked: Vec<_> = asked.collect();
@@ -75,6 +81,10 @@ impl Gateway {
             | Purpose::Submit { .. }
             | Purpose::LastOutcome(_)
             | Purpose::Row
+            | Purpose::Leases
+            | Purpose::BlobRow(_)
+            | Purpose::BlobCell
+            | Purpose::Spent { .. }
             | Purpose::Acknowledge(_) => false,
         });
         let asked: BTreeSet<RequestId> = of_sessions.map(|(id, _)| *id).collect();

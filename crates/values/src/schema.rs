@@ -234,6 +234,11 @@ impl Schema {
         self.table_by_id(table).is_some_and(Table::has_delivered_view)
     }
 
+    /// Whether a table has a column of blobs.
+    pub fn has_blobs(&self) -> bool {
+        self.tables.values().any(|table| table.columns.values().any(Column::is_blob))
+    }
+
     pub fn tables(&self) -> impl Iterator<Item = (&str, &Table)> {
         self.tables.iter().map(|(name, table)| (name.as_str(), table))
     }

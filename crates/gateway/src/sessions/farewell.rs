@@ -1,5 +1,6 @@
 //! Why sessions end, and what is said to them: one place for reasons, advice and when to come back.
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use iolite_wire::message::{Goodbye, GoodbyeReason, ProtocolVersion};
@@ -11,6 +12,9 @@ use crate::limits;
 pub enum Farewell {
     Version {
         newest: ProtocolVersion,
+        /// For people.
+        protocol: &'static str,
+        spoken: RangeInclusive<ProtocolVersion>,
     },
     Unauthorized(iolite_access::AccessError),
     Schema(String),
@@ -31,7 +35,9 @@ impl Farewell {
         let soon = Some(Duration::from_secs(1));
         let at_once = Some(Duration::ZERO);
         let (reason, message, retry_after) = match self {
-            Farewell::Version { newest } => (GoodbyeReason::Version, version_message(*newest), None),
+            Farewell::Version { newest, protocol, spoken } => {
+                (GoodbyeReason::Version, version_message(*newest, protocol, spoken), None)
+            }
             Farewell::Unauthorized(error) => (GoodbyeReason::Unauthorized, error.to_string(), None),
             Farewell::Schema(problem) => (GoodbyeReason::Schema, problem.clone(), None),
             Farewell::Protocol(problem) => (GoodbyeReason::Protocol, problem.clone(), None),
@@ -71,10 +77,10 @@ pub fn shortened(mut text: String) -> String {
     text
 }
 
-fn version_message(newest: ProtocolVersion) -> String {
-    let (oldest, current) = (ProtocolVersion::OLDEST_SUPPORTED.0, ProtocolVersion::CURRENT.0);
-    let side = if newest < ProtocolVersion::OLDEST_SUPPORTED { "client" } else { "server" };
-    format!("the server speaks versions {oldest} to {current} of the session protocol: update the {side}")
+fn version_message(newest: ProtocolVersion, protocol: &str, spoken: &RangeInclusive<ProtocolVersion>) -> String {
+    let (oldest, current) = (spoken.start().0, spoken.end().0);
+    let side = if newest < *spoken.start() { "client" } else { "server" };
+    format!("the server speaks versions {oldest} to {current} of the {protocol} protocol: update the {side}")
 }
 
 #[cfg(test)]

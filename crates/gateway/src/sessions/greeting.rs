@@ -3,6 +3,9 @@
 //! Invariant: an open session has seen nothing above the gateway's position: one that has, on another gateway or before a restart, is held
 //! until the feed is there.
 
+use std::ops::RangeInclusive;
+
+use iolite_access::Identity;
 use iolite_catalog::Admission;
 use iolite_machine::Now;
 use iolite_values::{Schema, StoreIncarnation, Timestamp};
@@ -13,6 +16,13 @@ use crate::sessions::farewell::Farewell;
 use crate::sessions::session::{Guest, Open, Phase};
 use crate::{Gateway, SessionId};
 
+/// The part of a hello that is the same wherever it is said.
+pub struct Greeted<'a> {
+    pub oldest_version: ProtocolVersion,
+    pub newest_version: ProtocolVersion,
+    pub token: &'a str,
+}
+
 impl Gateway {
     pub(crate) fn on_hello(&mut self, now: Now, id: SessionId, hello: Hello) {
         let Some(session) = self.sessions.get_mut(&id) else { return };
@@ -22,25 +32,37 @@ impl Gateway {
                 return self.end(id, &Farewell::Protocol("a session says hello once".into()));
             }
         }
-        if hello.newest_version < ProtocolVersion::OLDEST_SUPPORTED || hello.oldest_version > ProtocolVersion::CURRENT {
-            return self.end(id, &Farewell::Version { newest: hello.newest_version });
-        }
-        if hello.token.len() > limits::TOKEN_BYTES_MAX {
-            let problem = format!("a token has at most {} bytes", limits::TOKEN_BYTES_MAX);
-            return self.end(id, &Farewell::Limit(problem));
-        }
         if hello.batch > limits::BATCH_PERIOD_MAX {
             let problem = format!("changes are told every {:?} at least", limits::BATCH_PERIOD_MAX);
             return self.end(id, &Farewell::Limit(problem));
         }
-        match self.settings.access.check(&hello.token) {
+        let (oldest_version, newest_version) = (hello.oldest_version, hello.newest_version);
+        let said = Greeted { oldest_version, newest_version, token: &hello.token };
+        match self.check_hello(&said, "session", ProtocolVersion::OLDEST_SUPPORTED..=ProtocolVersion::CURRENT) {
             Ok(identity) => {
+                let Some(session) = self.sessions.get_mut(&id) else { return };
                 session.phase = Phase::Held(Guest { identity, hello, schema: None });
                 self.held.insert(id);
                 self.try_open(now, id);
             }
-            Err(error) => self.end(id, &Farewell::Unauthorized(error)),
+            Err(farewell) => self.end(id, &farewell),
         }
+    }
+
+    /// Looks at what every hello says, of `/sync` and of `/blobs`. `protocol` is for people.
+    pub(crate) fn check_hello(
+        &self,
+        hello: &Greeted<'_>,
+        protocol: &'static str,
+        spoken: RangeInclusive<ProtocolVersion>,
+    ) -> Result<Identity, Farewell> {
+        if hello.newest_version < *spoken.start() || hello.oldest_version > *spoken.end() {
+            return Err(Farewell::Version { newest: hello.newest_version, protocol, spoken });
+        }
+        if hello.token.len() > limits::TOKEN_BYTES_MAX {
+            return Err(Farewell::Limit(format!("a token has at most {} bytes", limits::TOKEN_BYTES_MAX)));
+        }
+        self.settings.access.check(hello.token).map_err(Farewell::Unauthorized)
     }
 
     pub(crate) fn on_schema(&mut self, now: Now, id: SessionId, json: &str) {

@@ -6,17 +6,22 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use iolite_machine::Instant;
 
-use crate::SessionId;
-
-#[derive(Debug, Default)]
-pub struct Timers {
-    queue: BTreeSet<(Instant, SessionId)>,
-    of: BTreeMap<SessionId, Instant>,
+/// Timers of sessions, or of what else has a name.
+#[derive(Debug)]
+pub struct Timers<K> {
+    queue: BTreeSet<(Instant, K)>,
+    of: BTreeMap<K, Instant>,
 }
 
-impl Timers {
+impl<K> Default for Timers<K> {
+    fn default() -> Timers<K> {
+        Timers { queue: BTreeSet::new(), of: BTreeMap::new() }
+    }
+}
+
+impl<K: Copy + Ord> Timers<K> {
     /// The session is looked at by `at`, if not before.
-    pub fn set(&mut self, session: SessionId, at: Instant) {
+    pub fn set(&mut self, session: K, at: Instant) {
         match self.of.get(&session) {
             Some(earlier) if *earlier <= at => {}
             Some(_) | None => {
@@ -27,7 +32,7 @@ impl Timers {
         }
     }
 
-    pub fn clear(&mut self, session: SessionId) {
+    pub fn clear(&mut self, session: K) {
         if let Some(at) = self.of.remove(&session) {
             self.queue.remove(&(at, session));
         }
@@ -38,7 +43,7 @@ impl Timers {
     }
 
     /// A session whose timer has come. The timer is gone.
-    pub fn take(&mut self, now: Instant) -> Option<SessionId> {
+    pub fn take(&mut self, now: Instant) -> Option<K> {
         let (_, session) = self.queue.first().copied().filter(|(at, _)| *at <= now)?;
         self.clear(session);
         Some(session)

@@ -15,6 +15,7 @@ use crate::limits;
 use crate::sessions::farewell::{Farewell, shortened};
 use crate::store::Purpose;
 use crate::submissions::lane::{InFlight, Waiting};
+use crate::submissions::leases;
 use crate::submissions::log;
 use crate::submissions::order::OutOfLane;
 use crate::submissions::strong::{self, Fault, Meaning};
@@ -178,6 +179,9 @@ impl Gateway {
         let (domain, transaction) = (waiting.domain.clone(), waiting.transaction.clone());
         let counter = transaction.id.counter;
         let MayWrite::Yes = self.may_write(identity, &transaction);
+        let Some(transaction) = self.with_leases(client, transaction) else {
+            return self.ask_if_spent(client, lane, counter);
+        };
         let request = match domain {
             Domain::Strong => strong::commit(transaction, floor),
             Domain::Log(_) => log::commit(transaction, floor),
@@ -264,6 +268,7 @@ fn check(transaction: &Transaction, bytes: usize, schema: &Schema) -> Result<(),
     if writes.iter().any(|write| write.cell.table == LogCheckpoint::table()) {
         return Err("only servers write checkpoints of logs".to_owned());
     }
+    leases::check(writes)?;
     let problem = writes.iter().find_map(|write| schema.check_write(write).err());
     let problem = problem.or_else(|| schema.domain_of(writes).err());
     let problem = problem.or_else(|| transaction.reads.iter().find_map(|read| schema.check_read(read).err()));

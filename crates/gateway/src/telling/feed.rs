@@ -278,7 +278,9 @@ impl Gateway {
         self.note_owed(now, &segment.commits, &turnover);
         let touched = self.route(&segment.commits, turnover);
         self.watch_schemas(&segment.commits);
+        self.watch_leases(&segment.commits);
         self.home.set_position(segment.to);
+        self.advance_leases();
         for commit in &segment.commits {
             self.published.remove(&commit.transaction);
         }
@@ -294,6 +296,8 @@ impl Gateway {
             self.read_own_outcomes(id);
         }
         self.finish_growth();
+        self.read_leases();
+        self.tell_committed_rows(now);
         self.retry_held(now);
         self.idle.note(!segment.commits.is_empty());
         self.schedule_idle(now);

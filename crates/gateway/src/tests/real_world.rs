@@ -3,13 +3,13 @@
 use iolite_machine::{Machine, Now, WallTime};
 use iolite_replication::node::Boot;
 use iolite_replication::{Local, Place, ReplicaSettings, Retention};
-use iolite_store::Store;
-use iolite_values::{Counter, Schema};
+use iolite_store::{Event, ReadLimit, Reply, Request, RequestId, Store};
+use iolite_values::{Counter, Interest, Schema};
 use iolite_wire::message::{Advance, FromClient, FromGateway, Hello, Outcome, Verdict};
 
 use super::fake_store::STORE;
 use super::world::*;
-use crate::{Broken, Gateway, Input, Output, SessionId, Settings, Without};
+use crate::{BlobLink, BlobOutput, Broken, Gateway, Input, Output, SessionId, Settings, Without};
 
 const START: WallTime = WallTime::from_micros(1_790_000_000_000_000);
 
@@ -17,6 +17,8 @@ pub struct RealWorld {
     pub gateway: Gateway,
     store: Local,
     heard: Vec<Said>,
+    /// What was said to connections to `/blobs`, or asked for them.
+    pub blobs: Vec<(BlobLink, BlobOutput)>,
 }
 
 impl RealWorld {
@@ -35,7 +37,8 @@ impl RealWorld {
     /// The same of a gateway that does without something.
     pub fn without(without: Without, schema: &str) -> RealWorld {
         let store = Local::new(START, STORE, Retention::default());
-        RealWorld::over(store, Settings { without, ..settings(Broken::Nothing) }, schema)
+        let settings = Settings { without, has_blob_store: true, ..settings(Broken::Nothing) };
+        RealWorld::over(store, settings, schema)
     }
 
     /// The same with these shards, each of three replicas.
@@ -47,7 +50,7 @@ impl RealWorld {
     }
 
     fn over(store: Local, settings: Settings, schema: &str) -> RealWorld {
-        let mut world = RealWorld { gateway: Gateway::new(settings), store, heard: Vec::new() };
+        let mut world = RealWorld { gateway: Gateway::new(settings), store, heard: Vec::new(), blobs: Vec::new() };
         world.settle();
         world.input(Input::SessionOpened(SessionId(1)));
         let own = Schema::from_json(schema).expect("a good schema");
@@ -89,13 +92,23 @@ impl RealWorld {
                     }
                     Output::Close(SessionId(session)) => self.heard.push(Said::Closed(session)),
                     Output::Store(id, request) => self.store.request(id, request),
-                    Output::Blobs(_link, _output) => {}
+                    Output::Blobs(link, output) => self.blobs.push((link, output)),
                     Output::GiveUp(_) => {}
                 }
             }
             self.gateway.validate();
             let Some(event) = self.store.next_event() else { return };
             self.gateway.handle(Now::default(), Input::Store(event));
+        }
+    }
+
+    /// How many rows an interest has.
+    pub fn rows(&mut self, interest: Interest) -> usize {
+        let (id, at) = (RequestId(u64::MAX), self.gateway.position());
+        self.store.request(id, Request::ReadAt { interest, at, limit: ReadLimit::NONE });
+        match self.store.next_event() {
+            Some(Event::Reply(of, Reply::ReadAt(Ok(reply)))) if of == id => reply.rows.len(),
+            other => panic!("rows were asked for, and {other:?} came"),
         }
     }
 

@@ -17,7 +17,7 @@ use iolite_wire::message::{
 };
 
 use super::fake_store::{FakeStore, STORE};
-use crate::{Broken, Gateway, Input, Limits, Output, SessionId, Settings, Without};
+use crate::{BlobOutput, Broken, Gateway, Input, Limits, Output, SessionId, Settings, Without};
 
 pub const TOKEN: &str = "let me in";
 pub const SCHEMA: &str = r#"{"tables":{"t":{"columns":{"id":{"type":"int"},"n":{"type":"counter"},
@@ -44,6 +44,7 @@ pub struct World {
     /// Whether the store answers at once what became of a client's mutations.
     pub knows_outcomes: bool,
     said: Vec<Said>,
+    pub blobs: Vec<BlobOutput>,
 }
 
 pub fn settings(broken: Broken) -> Settings {
@@ -69,6 +70,7 @@ impl World {
             sockets_take: true,
             knows_outcomes: true,
             said: Vec::new(),
+            blobs: Vec::new(),
         }
     }
 
@@ -251,7 +253,7 @@ impl World {
                 }
                 Output::Store(id, request) => self.asked.push_back((id, request)),
                 // This store answers all the same.
-                Output::Blobs(_link, _output) => {}
+                Output::Blobs(_, output) => self.blobs.push(output),
                 Output::GiveUp(_) => {}
             }
         }

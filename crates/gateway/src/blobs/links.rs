@@ -1,0 +1,238 @@
+//! Connections to `/blobs`: let in as those to `/sync` are, and then served by a session of `crates/blobs` each.
+//!
+//! Invariants: a connection is served once the store is there and its leases are read. A client has one connection: the newest.
+//! A connection on which nothing is said is closed, and its client makes another one when there is work.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use iolite_access::Identity;
+use iolite_blobs::{Around, Effect, Session, SessionInput, Ticket};
+use iolite_machine::{Instant, Now};
+use iolite_store::RequestId;
+use iolite_values::{ClientId, Counter, Timestamp};
+use iolite_wire::blobs::{BLOB_PROTOCOL_VERSION, BlobHello, BlobReply, BlobRequest};
+
+use crate::Gateway;
+use crate::blobs::leases::KnownLeases;
+use crate::blobs::rows::CellRead;
+use crate::interface::{BlobInput, BlobLink, BlobOutput, Output};
+use crate::limits;
+use crate::sessions::farewell::Farewell;
+use crate::sessions::greeting::Greeted;
+use crate::sessions::timers::Timers;
+
+/// All that a gateway keeps for blobs.
+#[derive(Debug, Default)]
+pub struct Blobs {
+    pub leases: KnownLeases,
+    pub links: BTreeMap<BlobLink, Link>,
+    /// The connection of each client that was let in.
+    pub of_clients: BTreeMap<ClientId, BlobLink>,
+    pub timers: Timers<BlobLink>,
+    /// Rows of leases and seals that are being committed, and who is told.
+    pub commits: BTreeMap<Counter, (BlobLink, Ticket)>,
+    /// Those that are committed, and are told when the feed contains them.
+    pub committed: BTreeSet<(Timestamp, BlobLink, Ticket)>,
+    pub reads: BTreeMap<RequestId, CellRead>,
+}
+
+/// A connection to `/blobs`.
+#[derive(Debug)]
+pub struct Link {
+    phase: Phase,
+    /// When something was last heard of it.
+    heard: Instant,
+    /// The session's random bytes.
+    seed: [u8; 16],
+}
+
+#[derive(Debug)]
+enum Phase {
+    Greeting,
+    /// It is let in, and waits for the store.
+    Held(Client),
+    Open(Client, Box<Session>),
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Client {
+    name: ClientId,
+    identity: Identity,
+}
+
+impl Link {
+    fn deadline(&self, silence: std::time::Duration) -> Instant {
+        match self.phase {
+            Phase::Greeting | Phase::Held(_) => self.heard + limits::GREETING_TIME_MAX,
+            Phase::Open(..) => self.heard + silence,
+        }
+    }
+}
+
+impl Gateway {
+    pub(crate) fn on_blobs(&mut self, now: Now, link: BlobLink, input: BlobInput) {
+        match input {
+            BlobInput::Opened(seed) => {
+                let own = Link { phase: Phase::Greeting, heard: now.instant, seed };
+                self.blobs.timers.set(link, own.deadline(self.settings.limits.silence_max));
+                let earlier = self.blobs.links.insert(link, own);
+                assert!(earlier.is_none(), "the host used blob link {link:?} twice");
+            }
+            BlobInput::Message(request) => self.on_blob_request(now, link, request),
+            BlobInput::Garbled(problem) => self.end_link(link, &Farewell::Protocol(problem)),
+            BlobInput::Closed => self.forget_link(link),
+            BlobInput::Done(ticket, done) => self.tell_link(now, link, SessionInput::Done(ticket, done)),
+        }
+    }
+
+    fn on_blob_request(&mut self, now: Now, link: BlobLink, request: BlobRequest) {
+        let Some(own) = self.blobs.links.get_mut(&link) else { return };
+        own.heard = now.instant;
+        match (&own.phase, request) {
+            (Phase::Greeting, BlobRequest::Hello(hello)) => self.on_blob_hello(now, link, hello),
+            (Phase::Greeting | Phase::Held(_), _) => {
+                let problem = "say hello, and wait for the welcome before anything else";
+                self.end_link(link, &Farewell::Protocol(problem.into()));
+            }
+            (Phase::Open(..), request) => self.tell_link(now, link, SessionInput::Request(request)),
+        }
+    }
+
+    fn on_blob_hello(&mut self, now: Now, link: BlobLink, hello: BlobHello) {
+        let BlobHello { oldest_version, newest_version, token, client } = hello;
+        let said = Greeted { oldest_version, newest_version, token: &token };
+        match self.check_hello(&said, "blob", BLOB_PROTOCOL_VERSION..=BLOB_PROTOCOL_VERSION) {
+            Err(farewell) => self.end_link(link, &farewell),
+            Ok(_) if !self.settings.has_blob_store => {
+                let problem = "this gateway has no store for blobs: its operator names one by `store`, under [blobs]";
+                self.end_link(link, &Farewell::Unavailable(problem.into()));
+            }
+            Ok(identity) => {
+                let Some(own) = self.blobs.links.get_mut(&link) else { return };
+                own.phase = Phase::Held(Client { name: client, identity });
+                self.read_leases();
+                self.open_link(now, link);
+            }
+        }
+    }
+
+    /// Looks again at all that wait for the store and its leases.
+    pub(crate) fn retry_held_links(&mut self, now: Now) {
+        let held = |(link, own): (&BlobLink, &Link)| matches!(own.phase, Phase::Held(_)).then_some(*link);
+        for link in self.blobs.links.iter().filter_map(held).collect::<Vec<_>>() {
+            self.open_link(now, link);
+        }
+    }
+
+    fn open_link(&mut self, now: Now, link: BlobLink) {
+        let (Some(store), Some(_)) = (self.home.serving(), self.blobs.leases.known()) else { return };
+        let Some(own) = self.blobs.links.get_mut(&link) else { return };
+        let Phase::Held(client) = own.phase else { return };
+        own.phase = Phase::Open(client, Box::new(Session::new(client.name, store, own.seed)));
+        if let Some(earlier) = self.blobs.of_clients.insert(client.name, link) {
+            self.end_link(earlier, &Farewell::Replaced);
+        }
+        self.carry_out(now, link);
+    }
+
+    /// Hands something to the session of a connection, if it is still there.
+    pub(crate) fn tell_link(&mut self, now: Now, link: BlobLink, input: SessionInput) {
+        let Some(Link { phase: Phase::Open(_, session), .. }) = self.blobs.links.get_mut(&link) else { return };
+        let Some(leases) = self.blobs.leases.known() else { return };
+        session.handle(now, input, Around { leases, is_full: false });
+        self.carry_out(now, link);
+    }
+
+    fn carry_out(&mut self, now: Now, link: BlobLink) {
+        while let Some(Link { phase: Phase::Open(client, session), .. }) = self.blobs.links.get_mut(&link) {
+            let (client, Some(effect)) = (*client, session.poll()) else { return };
+            match effect {
+                Effect::Send(reply) => self.say_blob(link, reply),
+                Effect::Store(ticket, object, content) => {
+                    self.output(Output::Blobs(link, BlobOutput::Store(ticket, object, content)));
+                }
+                Effect::Load(ticket, object) => self.output(Output::Blobs(link, BlobOutput::Load(ticket, object))),
+                Effect::Look(ticket, object) => self.output(Output::Blobs(link, BlobOutput::Look(ticket, object))),
+                Effect::Commit(ticket, commit) => self.commit_row(link, ticket, &commit),
+                Effect::ReadCell(ticket, cell) => self.read_cell(now, client.identity, link, ticket, cell),
+                Effect::End => {
+                    self.output(Output::Blobs(link, BlobOutput::Close));
+                    self.forget_link(link);
+                }
+            }
+        }
+    }
+
+    /// Looks after a connection whose timer has come.
+    pub(crate) fn on_link_timer(&mut self, now: Now, link: BlobLink) {
+        let Some(own) = self.blobs.links.get(&link) else { return };
+        let deadline = own.deadline(self.settings.limits.silence_max);
+        if deadline > now.instant {
+            return self.blobs.timers.set(link, deadline);
+        }
+        let farewell = match own.phase {
+            Phase::Greeting => Farewell::GreetingTooLong,
+            Phase::Held(_) => Farewell::Unavailable("the store is not there yet".into()),
+            Phase::Open(..) => Farewell::Unavailable("nothing was asked for: come back when there is work".into()),
+        };
+        self.end_link(link, &farewell);
+    }
+
+    /// The store has started again: its leases may be others.
+    pub(crate) fn end_links(&mut self) {
+        for link in self.blobs.links.keys().copied().collect::<Vec<_>>() {
+            let has_begun = !matches!(self.blobs.links.get(&link).map(|own| &own.phase), Some(Phase::Greeting) | None);
+            if has_begun {
+                self.end_link(link, &Farewell::Unavailable("the store has started again: come back".into()));
+            }
+        }
+        self.blobs.leases = KnownLeases::Unread;
+        self.blobs.commits.clear();
+        self.blobs.committed.clear();
+        self.blobs.reads.clear();
+    }
+
+    pub(crate) fn end_link(&mut self, link: BlobLink, farewell: &Farewell) {
+        if self.blobs.links.contains_key(&link) {
+            self.say_blob(link, BlobReply::Goodbye(farewell.goodbye()));
+            self.output(Output::Blobs(link, BlobOutput::Close));
+            self.forget_link(link);
+        }
+    }
+
+    /// What it asked of the store goes on, and nobody is told.
+    fn forget_link(&mut self, link: BlobLink) {
+        self.blobs.timers.clear(link);
+        let Some(own) = self.blobs.links.remove(&link) else { return };
+        if let Phase::Open(client, _) = own.phase
+            && self.blobs.of_clients.get(&client.name) == Some(&link)
+        {
+            self.blobs.of_clients.remove(&client.name);
+        }
+        let reads = self.blobs.reads.extract_if(.., |_, read| read.link == link).map(|(request, _)| request);
+        let reads: Vec<RequestId> = reads.collect();
+        self.give_up(reads);
+    }
+
+    fn say_blob(&mut self, link: BlobLink, reply: BlobReply) {
+        self.output(Output::Blobs(link, BlobOutput::Send(reply)));
+    }
+
+    /// The client that a connection is of, if it is served.
+    pub(crate) fn client_of_link(&self, link: BlobLink) -> Option<ClientId> {
+        match &self.blobs.links.get(&link)?.phase {
+            Phase::Open(client, _) => Some(client.name),
+            Phase::Greeting | Phase::Held(_) => None,
+        }
+    }
+
+    pub(crate) fn check_links(&self) {
+        assert_eq!(self.blobs.timers.len(), self.blobs.links.len(), "every blob link is looked after");
+        for (client, link) in &self.blobs.of_clients {
+            assert_eq!(self.client_of_link(*link), Some(*client), "a client's link is served");
+        }
+        let position = self.position();
+        let is_late = |(at, _, _): &(Timestamp, BlobLink, Ticket)| *at <= position;
+        assert!(!self.blobs.committed.iter().any(is_late), "a commit is told when the feed contains it");
+    }
+}
