@@ -209,8 +209,9 @@ impl Gateway {
         {
             self.blobs.of_clients.remove(&client.name);
         }
-        let reads = self.blobs.reads.extract_if(.., |_, read| read.link == link).map(|(request, _)| request);
-        let reads: Vec<RequestId> = reads.collect();
+        let of_link = self.blobs.reads.iter().filter(|(_, read)| read.link == link).map(|(request, _)| *request);
+        let reads: Vec<RequestId> = of_link.collect();
+        reads.iter().for_each(|request| drop(self.blobs.reads.remove(request)));
         self.give_up(reads);
     }
 

@@ -256,7 +256,7 @@ fn a_connection_is_let_in_as_a_session_is() {
     album.say(5, BlobRequest::Hello(blob_hello()));
     album.open(6);
     album.world.input(Input::Blobs(BlobLink(6), BlobInput::Message(BlobRequest::Hello(blob_hello()))));
-    let closed = album.world.blobs.iter().any(|own| *own == (BlobLink(5), BlobOutput::Close));
+    let closed = album.world.blobs.contains(&(BlobLink(5), BlobOutput::Close));
     assert!(closed, "a client has one connection, the newest");
 }
 
