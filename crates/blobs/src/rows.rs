@@ -89,7 +89,7 @@ impl Leases {
         }
     }
 
-    /// What the commit of a mutation that names these trees reads and writes besides: it spends their leases, with all seals under them.
+    /// The reads and writes that are added to a mutation that names these trees: they spend the leases, with all seals under them.
     /// `None`: one of them is not a live lease of this client, or has not sealed its tree.
     pub fn spend(&self, client: ClientId, named: &BTreeSet<(LeaseName, TreeId)>) -> Option<RowTransaction> {
         let is_sealed = |(lease, tree): &(LeaseName, TreeId)| {

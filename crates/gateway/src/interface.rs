@@ -39,15 +39,15 @@ pub enum Input {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct BlobLink(pub u64);
 
-/// What happens to a connection to `/blobs`.
+/// An event of a connection to `/blobs`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BlobInput {
-    /// It is there. The 16 bytes are random, and its own.
+    /// A connection is there. The 16 bytes are random, and its own.
     Opened([u8; 16]),
     Message(BlobRequest),
     /// A frame that cannot be read, and why. The connection ends.
     Garbled(String),
-    /// It is gone. Not needed after [`BlobOutput::Close`], but harmless.
+    /// The connection is gone. Not needed after [`BlobOutput::Close`], but harmless.
     Closed,
     /// How something ended that the store of chunks was asked for.
     Done(Ticket, Done),

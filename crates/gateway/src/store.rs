@@ -71,7 +71,7 @@ pub enum Purpose {
     BlobRow(Counter),
     /// A cell whose blob a connection to `/blobs` speaks of.
     BlobCell,
-    /// What became of a mutation whose lease is gone: it may have spent it itself.
+    /// The outcome of a mutation whose lease is gone: it may have spent it itself.
     Spent {
         client: ClientId,
         lane: LaneNumber,

@@ -25,7 +25,7 @@ pub enum KnownLeases {
 pub struct Reading {
     requests: Vec<RequestId>,
     leases: Leases,
-    /// What was committed since.
+    /// Commits since then.
     since: Vec<Commit>,
 }
 
@@ -98,7 +98,7 @@ impl Gateway {
         self.retry_held_links(now);
     }
 
-    /// They are read again with the next commit of anybody, or when a connection comes.
+    /// The store could not read them. The next commit, or connection, has them read again.
     pub(crate) fn on_leases_refused(&mut self) {
         if let KnownLeases::Reading(Reading { requests, .. }) = std::mem::take(&mut self.blobs.leases) {
             self.give_up(requests);

@@ -31,7 +31,7 @@ pub struct Blobs {
     pub timers: Timers<BlobLink>,
     /// Rows of leases and seals that are being committed, and who is told.
     pub commits: BTreeMap<Counter, (BlobLink, Ticket)>,
-    /// Those that are committed, and are told when the feed contains them.
+    /// Rows that are committed, and are told when the feed contains them.
     pub committed: BTreeSet<(Timestamp, BlobLink, Ticket)>,
     pub reads: BTreeMap<RequestId, CellRead>,
 }
@@ -49,7 +49,7 @@ pub struct Link {
 #[derive(Debug)]
 enum Phase {
     Greeting,
-    /// It is let in, and waits for the store.
+    /// The client is let in, and waits for the store.
     Held(Client),
     Open(Client, Box<Session>),
 }
@@ -200,7 +200,7 @@ impl Gateway {
         }
     }
 
-    /// What it asked of the store goes on, and nobody is told.
+    /// Forgets a connection. Its commits go on, and nobody is told.
     fn forget_link(&mut self, link: BlobLink) {
         self.blobs.timers.clear(link);
         let Some(own) = self.blobs.links.remove(&link) else { return };

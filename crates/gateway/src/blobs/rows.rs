@@ -1,4 +1,4 @@
-//! What sessions of `/blobs` ask of the store of rows: commits of leases and seals, and reads of cells.
+//! Commits of leases and seals, and reads of cells, which sessions of `/blobs` ask of the store of rows.
 //!
 //! Invariants: a commit is told when the feed contains it, so what rests on it has a snapshot behind it. A cell is read as its client may read it now.
 

@@ -64,7 +64,7 @@ impl Gateway {
         self.ask(Purpose::Spent { client, lane, counter }, question);
     }
 
-    /// It conflicts if it did not commit: its client sends the chunks under another lease.
+    /// The mutation conflicts if it did not commit: its client sends the chunks under another lease.
     pub(crate) fn on_spent(
         &mut self,
         now: Now,

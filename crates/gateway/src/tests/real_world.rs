@@ -17,7 +17,7 @@ pub struct RealWorld {
     pub gateway: Gateway,
     store: Local,
     heard: Vec<Said>,
-    /// What was said to connections to `/blobs`, or asked for them.
+    /// Outputs for connections to `/blobs`.
     pub blobs: Vec<(BlobLink, BlobOutput)>,
 }
 
