@@ -101,6 +101,7 @@ mod pack;
 mod rows;
 mod sealing;
 mod session;
+mod sweep;
 mod upload;
 mod walk;
 
@@ -116,5 +117,6 @@ pub use node::{NodeError, decode_node, encode_node};
 pub use pack::{pack, unpack};
 pub use rows::{RowTransaction, lease_read};
 pub use session::{Around, Done, Effect, Session, SessionInput, Ticket};
+pub use sweep::{Sweep, SweepEffect, SweepInput, SweepReport, SweepSettings};
 pub use upload::{Part, Upload, UploadError, UploadInput, UploadOutput};
 pub use walk::{Met, Walk};

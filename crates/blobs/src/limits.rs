@@ -18,3 +18,9 @@ pub const LEASES_OF_CLIENT_MAX: usize = 64;
 pub const CELLS_KNOWN_MAX: usize = 1024;
 /// For how long a lease is given, and given again when half of it is over and it is used.
 pub const LEASE_FOR: Duration = Duration::from_secs(24 * 60 * 60);
+/// Objects that a sweep holds the names of at a time. It looks at the others in its next pass.
+pub const SWEEP_OBJECTS_MAX: usize = 1_000_000;
+/// Leases that a sweep asks the store about at a time.
+pub const SWEEP_VALIDATES_MAX: usize = 1_000;
+/// Objects that a sweep deletes at a time.
+pub const SWEEP_DELETES_MAX: usize = 16;
