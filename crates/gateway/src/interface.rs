@@ -47,6 +47,8 @@ pub enum BlobInput {
     Message(BlobRequest),
     /// A frame that cannot be read, and why. The connection ends.
     Garbled(String),
+    /// The socket has taken this many more of the connection's messages, oldest first.
+    Drained(usize),
     /// The connection is gone. Not needed after [`BlobOutput::Close`], but harmless.
     Closed,
     /// How something ended that the store of chunks was asked for.

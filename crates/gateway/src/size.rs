@@ -3,6 +3,7 @@
 
 use iolite_store::Commit;
 use iolite_values::{Cell, CellState, Row, RowKey, Transaction, Write};
+use iolite_wire::blobs::{BlobReply, BlobUnsealed, LeasedChunks};
 use iolite_wire::message::{
     Advance, Declination, Declined, FromGateway, LogMembers, Outcome, RowSnapshot, Submit, Verdict,
 };
@@ -41,6 +42,24 @@ fn elements(state: &CellState) -> usize {
         CellState::Map(map) => map.len(),
         CellState::Text(text) => text.parts(),
     }
+}
+
+pub fn blob_reply(reply: &BlobReply) -> usize {
+    FIXED
+        + match reply {
+            BlobReply::Chunk(_, content) => content.bytes.len(),
+            BlobReply::HaveReply(LeasedChunks { chunks, .. })
+            | BlobReply::Unsealed(BlobUnsealed { lacks: chunks, .. }) => ELEMENT * chunks.len(),
+            BlobReply::Goodbye(goodbye) => goodbye.message.len(),
+            BlobReply::Welcome(_)
+            | BlobReply::Leased(_)
+            | BlobReply::Refused(_)
+            | BlobReply::Stored(_)
+            | BlobReply::Sealed(_)
+            | BlobReply::Gone(_)
+            | BlobReply::Unavailable(_)
+            | BlobReply::LeaseOver(_) => 0,
+        }
 }
 
 pub fn row_snapshot(snapshot: &RowSnapshot) -> usize {

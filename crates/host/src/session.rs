@@ -98,6 +98,30 @@ struct Traffic {
     bytes_out: Metric,
 }
 
+impl Traffic {
+    fn of_sync(metrics: &Metrics) -> Traffic {
+        Traffic {
+            sessions: metrics.gauge("iolite_sessions", "Sessions that are open."),
+            opened: metrics.counter("iolite_sessions_opened_total", "Sessions that were opened."),
+            frames_in: metrics.counter("iolite_frames_received_total", "Frames from clients."),
+            frames_out: metrics.counter("iolite_frames_sent_total", "Frames to clients."),
+            bytes_in: metrics.counter("iolite_payload_received_bytes_total", "Payload of frames from clients."),
+            bytes_out: metrics.counter("iolite_payload_sent_bytes_total", "Payload of frames to clients."),
+        }
+    }
+
+    fn of_blobs(metrics: &Metrics) -> Traffic {
+        Traffic {
+            sessions: metrics.gauge("iolite_blob_connections", "Connections to /blobs that are open."),
+            opened: metrics.counter("iolite_blob_connections_opened_total", "Connections to /blobs that were opened."),
+            frames_in: metrics.counter("iolite_blob_frames_received_total", "Frames from clients on /blobs."),
+            frames_out: metrics.counter("iolite_blob_frames_sent_total", "Frames to clients on /blobs."),
+            bytes_in: metrics.counter("iolite_blob_received_bytes_total", "Payload of frames from clients on /blobs."),
+            bytes_out: metrics.counter("iolite_blob_sent_bytes_total", "Payload of frames to clients on /blobs."),
+        }
+    }
+}
+
 /// Frames that are encoded ahead of what the socket has taken.
 const FRAMES_AHEAD: usize = 64;
 /// Messages after which the machine is told that they are drained. What is not told yet is little beside what a machine allows a session.
@@ -125,15 +149,17 @@ impl<H: SessionHandler> Clone for Endpoint<H> {
 }
 
 impl<H: SessionHandler> Endpoint<H> {
+    /// Sessions of `/sync`.
     pub fn new(handler: H, mailbox: Mailbox<H::Input>, metrics: &Metrics, stop: Stop) -> Endpoint<H> {
-        let traffic = Traffic {
-            sessions: metrics.gauge("iolite_sessions", "Sessions that are open."),
-            opened: metrics.counter("iolite_sessions_opened_total", "Sessions that were opened."),
-            frames_in: metrics.counter("iolite_frames_received_total", "Frames from clients."),
-            frames_out: metrics.counter("iolite_frames_sent_total", "Frames to clients."),
-            bytes_in: metrics.counter("iolite_payload_received_bytes_total", "Payload of frames from clients."),
-            bytes_out: metrics.counter("iolite_payload_sent_bytes_total", "Payload of frames to clients."),
-        };
+        Endpoint::of(handler, mailbox, Traffic::of_sync(metrics), stop)
+    }
+
+    /// Connections to `/blobs`, which metrics count apart.
+    pub fn for_blobs(handler: H, mailbox: Mailbox<H::Input>, metrics: &Metrics, stop: Stop) -> Endpoint<H> {
+        Endpoint::of(handler, mailbox, Traffic::of_blobs(metrics), stop)
+    }
+
+    fn of(handler: H, mailbox: Mailbox<H::Input>, traffic: Traffic, stop: Stop) -> Endpoint<H> {
         Endpoint { handler, mailbox, outboxes: Arc::default(), last: Arc::default(), traffic, stop }
     }
 

@@ -65,9 +65,18 @@ impl Site {
     }
 
     /// Sessions, at `/sync`: of programs, of the pages of this port, and of those of these origins.
-    pub fn with_sessions<H: SessionHandler>(mut self, endpoint: Endpoint<H>, origins: Origins) -> Site {
+    pub fn with_sessions<H: SessionHandler>(self, endpoint: Endpoint<H>, origins: Origins) -> Site {
+        self.with_sockets("/sync", endpoint, origins)
+    }
+
+    /// Connections on which chunks of blobs travel, at `/blobs`: of the same programs and pages.
+    pub fn with_blobs<H: SessionHandler>(self, endpoint: Endpoint<H>, origins: Origins) -> Site {
+        self.with_sockets("/blobs", endpoint, origins)
+    }
+
+    fn with_sockets<H: SessionHandler>(mut self, path: &str, endpoint: Endpoint<H>, origins: Origins) -> Site {
         let serve = any(move |headers, upgrade| async move { sync(endpoint, &origins, &headers, upgrade) });
-        self.router = self.router.route("/sync", serve);
+        self.router = self.router.route(path, serve);
         self
     }
 

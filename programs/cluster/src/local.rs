@@ -22,6 +22,8 @@ pub(crate) const NODE: &str = "node.toml";
 pub(crate) const TOKEN: &str = "token";
 pub(crate) const AUTHORITY: &str = "authority";
 pub(crate) const DATA: &str = "data";
+/// The folder of the chunks of blobs.
+pub(crate) const BLOBS: &str = "blobs";
 const LOG: &str = "log";
 
 /// Of a log, when a process has ended.

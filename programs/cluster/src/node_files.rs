@@ -6,12 +6,12 @@ use std::net::SocketAddr;
 use std::path::Path;
 
 use iolite_host::{Authority, Readers, make_folder_durably, write_durably};
-use iolite_node::config::{Faults, FaultsTable, GatewayTable, NodeFile, StoreTable};
+use iolite_node::config::{BlobsTable, Faults, FaultsTable, GatewayTable, NodeFile, StoreTable};
 use iolite_node::{NodeRole, Start, open_replica};
 use iolite_replication::node::{Group, ReplicaId};
 use iolite_values::{CoordinatorId, StoreIncarnation};
 
-use crate::local::{CLUSTER, DATA, NODE};
+use crate::local::{BLOBS, CLUSTER, DATA, NODE};
 use crate::{ClusterError, ClusterShape};
 
 const CERTIFICATES: &str = "certificates";
@@ -49,7 +49,12 @@ impl NodeFiles<'_> {
     }
 
     pub fn write_gateway(&self, id: CoordinatorId, table: GatewayTable) -> Result<(), ClusterError> {
-        self.write_node(NodeRole::Gateway(id), NodeFile { gateway: Some(table), ..self.node_file() })
+        // All gateways are on this machine, so they share a folder.
+        let blobs = BlobsTable { store: format!("dir:../{BLOBS}") };
+        self.write_node(
+            NodeRole::Gateway(id),
+            NodeFile { gateway: Some(table), blobs: Some(blobs), ..self.node_file() },
+        )
     }
 
     /// What all nodes have in common.
@@ -63,6 +68,7 @@ impl NodeFiles<'_> {
             faults: FaultsTable::default(),
             store: None,
             gateway: None,
+            blobs: None,
         }
     }
 

@@ -25,13 +25,13 @@ impl Probes for Ready {
     }
 }
 
-pub(crate) fn gateway(token: &str, schemas: SchemaPolicy, without: Without) -> Gateway {
+pub(crate) fn gateway(token: &str, schemas: SchemaPolicy, has_blob_store: bool, without: Without) -> Gateway {
     Gateway::new(Settings {
         client: ClientId(Id::from_u128(random_id())),
         access: Access::Development(DevelopmentToken::new(token)),
         schemas,
         limits: Limits::default(),
-        has_blob_store: false,
+        has_blob_store,
         broken: Broken::Nothing,
         without,
     })
@@ -66,8 +66,9 @@ impl Welcome {
 }
 
 /// Sessions, probes, metrics and the page; and for pages and programs of this machine, if they are told a token, what they need to connect.
-pub(crate) fn site<H: SessionHandler>(
+pub(crate) fn site<H: SessionHandler, B: SessionHandler>(
     endpoint: Endpoint<H>,
+    blobs: Endpoint<B>,
     origins: Origins,
     metrics: Metrics,
     ready: Arc<Ready>,
@@ -75,7 +76,7 @@ pub(crate) fn site<H: SessionHandler>(
     app: Option<AppFiles>,
     welcome: Welcome,
 ) -> Site {
-    let mut site = Site::new(metrics, ready).with_sessions(endpoint, origins);
+    let mut site = Site::new(metrics, ready).with_sessions(endpoint, origins.clone()).with_blobs(blobs, origins);
     if let Some(token) = told_token {
         let own = serde_json::json!({ "token": token, "url": "/sync" });
         site = site.with_own_json("/iolite.json", own.to_string());

@@ -19,8 +19,8 @@ pub use error::{ConfigError, ConfigProblem};
 #[cfg(feature = "etcd")]
 pub use etcd::{EtcdFile, EtcdIdentity, EtcdLogin, EtcdPlace, EtcdProblem, EtcdTable};
 pub use node::{
-    DELAY_MS_MAX, DurabilityWord, Faults, FaultsTable, GatewayConfig, GatewayTable, NodeConfig, NodeFile, RoleConfig,
-    Schemas, StoreConfig, StoreTable, WithoutWord,
+    BlobsTable, DELAY_MS_MAX, DurabilityWord, Faults, FaultsTable, GatewayConfig, GatewayTable, NodeConfig, NodeFile,
+    RoleConfig, Schemas, StoreConfig, StoreTable, WithoutWord,
 };
 #[cfg(feature = "postgres")]
 pub use postgres::{

@@ -4,7 +4,7 @@
 
 use std::collections::VecDeque;
 
-use iolite_gateway::{Gateway, Input, Output, SessionId};
+use iolite_gateway::{BlobLink, BlobOutput, Gateway, Input, Output, SessionId};
 use iolite_machine::{Instant, Machine, Now};
 use iolite_replication::node::{FromReplica, Group, ReplicaId, Split, Term, ToReplica};
 use iolite_replication::{Coordinator, CoordinatorInput, CoordinatorOutput};
@@ -43,6 +43,7 @@ pub enum FrontOutput {
     /// Close the connection once its messages are sent.
     Close(SessionId),
     ToReplica(ReplicaId, ToReplica),
+    Blobs(BlobLink, BlobOutput),
     /// Another process has this gateway's number: end.
     Superseded(Term),
 }
@@ -79,7 +80,7 @@ impl Front {
                         let number = self.asking.begin(Asker::Gateway(id));
                         self.coordinator.handle(self.now, CoordinatorInput::Request(number, request));
                     }
-                    Output::Blobs(_link, _output) => {}
+                    Output::Blobs(link, output) => self.emit(FrontOutput::Blobs(link, output)),
                     Output::GiveUp(id) => {
                         if let Some(number) = self.asking.give_up(Asker::Gateway(id)) {
                             self.coordinator.handle(self.now, CoordinatorInput::GiveUp(number));

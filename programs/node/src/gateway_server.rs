@@ -13,6 +13,8 @@ use iolite_replication::node::{Life, Term};
 use iolite_replication::{Coordinator, CoordinatorSettings};
 use tokio::sync::watch;
 
+use crate::blob_host::BlobHost;
+use crate::blob_store::{BlobStore, BlobStoreError};
 use crate::client_port::{ClientPort, ClientPortError};
 use crate::clients::{Ready, Welcome, gateway, site};
 use crate::config::GatewayConfig;
@@ -44,11 +46,14 @@ pub enum GatewayServerError {
     Clients(#[from] ClientPortError),
     #[error(transparent)]
     Links(#[from] LinksError),
+    #[error(transparent)]
+    Blobs(#[from] BlobStoreError),
 }
 
 /// A gateway that has its port, and is about to serve.
 pub struct GatewayServer {
     front: Front,
+    blobs: Option<BlobStore>,
     links: Links<GatewayLinks<FrontInput>>,
     directory: Directory,
     clients: ClientPort,
@@ -76,8 +81,10 @@ impl GatewayServer {
         dial_replicas(&links, directory.cluster());
         let (life, shards) = (Life(random_seed()), directory.cluster().shards.clone());
         let coordinator = Coordinator::new(clock.now(), CoordinatorSettings::new(config.id, life, shards));
-        let front = Front::new(clock.now(), gateway(&clients.token, config.schemas.into(), without), coordinator);
-        Ok(GatewayServer { front, links, directory, clients, config, metrics, clock, mailbox, inbox, shutdown })
+        let blobs = config.blobs.as_ref().map(BlobStore::open).transpose()?;
+        let gateway = gateway(&clients.token, config.schemas.into(), blobs.is_some(), without);
+        let front = Front::new(clock.now(), gateway, coordinator);
+        Ok(GatewayServer { front, blobs, links, directory, clients, config, metrics, clock, mailbox, inbox, shutdown })
     }
 
     /// Where it listens.
@@ -100,6 +107,8 @@ impl GatewayServer {
             follow(&links, was, is, ended, |group| mailbox.send(FrontInput::Configured(group)));
         });
         let following = tokio::spawn(following);
+        let (mailbox, stop) = (self.mailbox.clone(), self.shutdown.listen());
+        let blobs = BlobHost::new(FrontInput::Gateway, mailbox, self.blobs, &self.metrics, stop);
         let endpoint =
             Endpoint::new(GatewaySessions(FrontInput::Gateway), self.mailbox, &self.metrics, self.shutdown.listen());
         let ready = Arc::new(Ready::default());
@@ -107,10 +116,20 @@ impl GatewayServer {
         let told_token = self.config.tells_token.then_some(self.clients.token.as_str());
         let (origins, app) = (self.config.origins.clone(), self.config.app_files());
         let (all_metrics, welcome) = (self.metrics, Welcome::Gateway);
-        let site = site(endpoint.clone(), origins, all_metrics, ready.clone(), told_token, app, welcome);
+        let site = site(
+            endpoint.clone(),
+            blobs.endpoint.clone(),
+            origins,
+            all_metrics,
+            ready.clone(),
+            told_token,
+            app,
+            welcome,
+        );
         let http = tokio::spawn(site.serve(self.clients.listener, self.shutdown.listen()));
         let (superseded, mut other) = watch::channel(None);
-        let mut world = World { endpoint, links: self.links, names: NodeNames::default(), ready, metrics, superseded };
+        let mut world =
+            World { endpoint, blobs, links: self.links, names: NodeNames::default(), ready, metrics, superseded };
         let ended = self.shutdown.listen();
         let term = tokio::select! {
             () = drive(&mut self.front, self.clock, &mut self.inbox, ended, &mut world) => None,
@@ -127,6 +146,7 @@ impl GatewayServer {
 /// What the front's outputs go to.
 struct World {
     endpoint: Endpoint<GatewaySessions<FrontInput>>,
+    blobs: BlobHost<FrontInput>,
     links: Links<GatewayLinks<FrontInput>>,
     names: NodeNames,
     ready: Arc<Ready>,
@@ -139,6 +159,7 @@ impl Performer<Front> for World {
         match output {
             FrontOutput::Message(session, message) => self.endpoint.send(session.0, message),
             FrontOutput::Close(session) => self.endpoint.close(session.0),
+            FrontOutput::Blobs(link, output) => self.blobs.perform(link, output),
             FrontOutput::ToReplica(to, message) => self.links.send_to(self.names.of(NodeRole::Store(to)), &message),
             FrontOutput::Superseded(term) => drop(self.superseded.send_replace(Some(term))),
         }

@@ -6,6 +6,8 @@
 //! [`StoreServer`], [`GatewayServer`] and [`Server`] give them a disk, ports and time. A `PostgresGateway` (feature `postgres`) is a gateway
 //! without replicas.
 
+mod blob_host;
+mod blob_store;
 mod checkpoints;
 mod client_port;
 mod clients;
@@ -34,6 +36,7 @@ mod store_links;
 mod store_metrics;
 mod store_server;
 
+pub use blob_store::{BlobAddress, BlobStoreError};
 pub use client_port::ClientPortError;
 pub use data_directory::DataDirectoryError;
 #[cfg(feature = "etcd")]

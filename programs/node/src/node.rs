@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use iolite_gateway::{Input, SessionId};
+use iolite_gateway::{BlobLink, BlobOutput, Input, SessionId};
 use iolite_machine::{Instant, Machine, Now};
 use iolite_wire::message::FromGateway;
 
@@ -28,6 +28,7 @@ pub enum NodeOutput {
     Message(SessionId, FromGateway),
     /// Close the connection once its messages are sent.
     Close(SessionId),
+    Blobs(BlobLink, BlobOutput),
     Journal(JournalOutput),
 }
 
@@ -59,6 +60,7 @@ impl Node {
                     FrontOutput::Message(session, message) => {
                         self.outputs.push_back(NodeOutput::Message(session, message));
                     }
+                    FrontOutput::Blobs(link, output) => self.outputs.push_back(NodeOutput::Blobs(link, output)),
                     FrontOutput::Close(session) => self.outputs.push_back(NodeOutput::Close(session)),
                     FrontOutput::ToReplica(_, message) => {
                         self.store.handle(self.now, StoreInput::FromCoordinator(message));

@@ -14,6 +14,8 @@ use iolite_store::{Asking, Event, Request, RequestId};
 use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval};
 
+use crate::blob_host::BlobHost;
+use crate::blob_store::{BlobStore, BlobStoreError};
 use crate::client_port::{ClientPort, ClientPortError};
 use crate::clients::{Ready, Welcome, gateway, site};
 use crate::config::{GatewayConfig, PostgresConfig, PostgresGatewayConfig, Protection};
@@ -32,11 +34,14 @@ pub enum PostgresGatewayError {
     Authority(#[from] AuthorityError),
     #[error(transparent)]
     Store(#[from] OpenError),
+    #[error(transparent)]
+    Blobs(#[from] BlobStoreError),
 }
 
 /// A gateway that has its port, and is about to serve.
 pub struct PostgresGateway {
     gateway: Gateway,
+    blobs: Option<BlobStore>,
     store: PostgresSettings,
     clients: ClientPort,
     config: GatewayConfig,
@@ -63,9 +68,10 @@ impl PostgresGateway {
         let store = store_settings(&config, postgres)?;
         let clients = ClientPort::open(&config).await?;
         let (mailbox, inbox) = mailbox(INBOX_BYTES_MAX);
-        let gateway = gateway(&clients.token, config.schemas.into(), Without::Nothing);
+        let blobs = config.blobs.as_ref().map(BlobStore::open).transpose()?;
+        let gateway = gateway(&clients.token, config.schemas.into(), blobs.is_some(), Without::Nothing);
         let (metrics, clock) = (Metrics::default(), Clock::start());
-        Ok(PostgresGateway { gateway, store, clients, config, metrics, clock, mailbox, inbox, shutdown })
+        Ok(PostgresGateway { gateway, blobs, store, clients, config, metrics, clock, mailbox, inbox, shutdown })
     }
 
     /// Where it listens.
@@ -81,13 +87,16 @@ impl PostgresGateway {
         let sessions = GatewaySessions(std::convert::identity::<Input>);
         let endpoint = Endpoint::new(sessions, self.mailbox.clone(), &self.metrics, self.shutdown.listen());
         let ready = Arc::new(Ready::default());
+        let (mailbox, stop) = (self.mailbox.clone(), self.shutdown.listen());
+        let blobs = BlobHost::new(std::convert::identity::<Input>, mailbox, self.blobs, &self.metrics, stop);
         let told_token = self.config.tells_token.then_some(self.clients.token.as_str());
         let (origins, app) = (self.config.origins.clone(), self.config.app_files());
         let (metrics, welcome) = (self.metrics.clone(), Welcome::Gateway);
-        let site = site(endpoint.clone(), origins, metrics, ready.clone(), told_token, app, welcome);
+        let site =
+            site(endpoint.clone(), blobs.endpoint.clone(), origins, metrics, ready.clone(), told_token, app, welcome);
         let http = tokio::spawn(site.serve(self.clients.listener, self.shutdown.listen()));
         let (requests, asked) = mpsc::unbounded_channel();
-        let mut world = World { endpoint, requests, ready };
+        let mut world = World { endpoint, blobs, requests, ready };
         let ended = self.shutdown.listen();
         let work = work(self.store, asked, self.mailbox, StoreFigures::new(&self.metrics));
         let result = tokio::select! {
@@ -210,6 +219,7 @@ impl StoreFigures {
 /// What the gateway's outputs go to.
 struct World {
     endpoint: Endpoint<GatewaySessions<Input>>,
+    blobs: BlobHost<Input>,
     requests: mpsc::UnboundedSender<ForStore>,
     ready: Arc<Ready>,
 }
@@ -221,7 +231,7 @@ impl Performer<Gateway> for World {
             Output::Close(session) => self.endpoint.close(session.0),
             // When the store's work has ended, so has this.
             Output::Store(id, request) => drop(self.requests.send(ForStore::Request(Asker::Gateway(id), request))),
-            Output::Blobs(_link, _output) => {}
+            Output::Blobs(link, output) => self.blobs.perform(link, output),
             Output::GiveUp(id) => drop(self.requests.send(ForStore::GiveUp(Asker::Gateway(id)))),
         }
     }

@@ -18,6 +18,8 @@ use iolite_replication::{Coordinator, CoordinatorSettings, RecoverError, ShardMa
 use iolite_values::CoordinatorId;
 use tokio::net::TcpListener;
 
+use crate::blob_host::BlobHost;
+use crate::blob_store::{BlobAddress, BlobStore, BlobStoreError};
 use crate::clients::{Ready, Welcome, gateway, site};
 use crate::data_directory::{DataDirectory, DataDirectoryError, is_data_directory};
 use crate::gateway_metrics::GatewayMetrics;
@@ -39,6 +41,9 @@ pub struct ServerSettings {
     /// A journal of fewer bytes is left without a checkpoint: replaying it takes a moment.
     pub checkpoint_bytes_min: u64,
 }
+
+/// Where the chunks of blobs are, in the data directory.
+const BLOBS_FOLDER: &str = "blobs";
 
 impl ServerSettings {
     pub const PORT: u16 = 7777;
@@ -64,6 +69,8 @@ pub enum ServerError {
     #[error("the data directory {} cannot be recovered: {source}", data.display())]
     Recovery { data: PathBuf, source: RecoverError },
     #[error(transparent)]
+    Blobs(#[from] BlobStoreError),
+    #[error(transparent)]
     Bind(#[from] BindError),
     #[error("the app directory {} has no index.html: build the app first, or choose another with --app", app.display())]
     NoApp { app: PathBuf },
@@ -85,6 +92,7 @@ pub enum RunError {
 /// A server that has its data and its port, and is about to serve.
 pub struct Server {
     node: Node,
+    blobs: BlobStore,
     journal: MachineJournal,
     listener: TcpListener,
     address: SocketAddr,
@@ -115,12 +123,13 @@ impl Server {
         let listener = bind(settings.address).await?;
         let address = listener.local_addr().map_err(|source| BindError::Io { address: settings.address, source })?;
         let data = DataDirectory::open(&settings.data, settings.durability)?;
+        let blobs = BlobStore::open(&BlobAddress::Folder(settings.data.join(BLOBS_FOLDER)))?;
         let failed = |source| ServerError::Recovery { data: settings.data.clone(), source };
         let replica = recover_alone(&data.recovery).map_err(failed)?;
         let clock = Clock::start();
         let front = Front::new(
             clock.now(),
-            gateway(&data.token, SchemaPolicy::Grow, Without::Nothing),
+            gateway(&data.token, SchemaPolicy::Grow, true, Without::Nothing),
             coordinator(clock.now()),
         );
         let node = Node::new(clock.now(), front, Store::new(replica, settings.checkpoint_bytes_min));
@@ -134,7 +143,7 @@ impl Server {
         let (token, hosts) = (data.token, if address.ip().is_loopback() { Hosts::Loopback } else { Hosts::Any });
         let secrets = vec![settings.data];
         let app = settings.app.map(|folder| AppFiles { folder, secrets, is_secret: is_data_directory, hosts });
-        Ok(Server { node, journal, listener, address, token, app, metrics, clock, mailbox, inbox, failure })
+        Ok(Server { node, blobs, journal, listener, address, token, app, metrics, clock, mailbox, inbox, failure })
     }
 
     /// Where it listens.
@@ -169,8 +178,11 @@ impl Server {
         let sessions = GatewaySessions(NodeInput::Gateway);
         let endpoint = Endpoint::new(sessions, self.mailbox.clone(), &self.metrics, shutdown.listen());
         let ready = Arc::new(Ready::default());
+        let (mailbox, stop) = (self.mailbox.clone(), shutdown.listen());
+        let blobs = BlobHost::new(NodeInput::Gateway, mailbox, Some(self.blobs), &self.metrics, stop);
         let site = site(
             endpoint.clone(),
+            blobs.endpoint.clone(),
             Origins::default(),
             self.metrics.clone(),
             ready.clone(),
@@ -180,7 +192,7 @@ impl Server {
         );
         let http = tokio::spawn(site.serve(self.listener, shutdown.listen()));
         let (gateway, store) = (GatewayMetrics::new(&self.metrics), StoreMetrics::new(&self.metrics));
-        let mut world = World { endpoint, journal: self.journal, ready, gateway, store };
+        let mut world = World { endpoint, blobs, journal: self.journal, ready, gateway, store };
         let ended = shutdown.listen();
         let failed = tokio::select! {
             () = drive(&mut self.node, self.clock, &mut self.inbox, ended, &mut world) => None,
@@ -202,6 +214,7 @@ fn coordinator(now: Now) -> Coordinator {
 /// What the node's outputs go to.
 struct World {
     endpoint: Endpoint<GatewaySessions<NodeInput>>,
+    blobs: BlobHost<NodeInput>,
     journal: MachineJournal,
     ready: Arc<Ready>,
     gateway: GatewayMetrics,
@@ -213,6 +226,7 @@ impl Performer<Node> for World {
         match output {
             NodeOutput::Message(session, message) => self.endpoint.send(session.0, message),
             NodeOutput::Close(session) => self.endpoint.close(session.0),
+            NodeOutput::Blobs(link, output) => self.blobs.perform(link, output),
             NodeOutput::Journal(output) => journal::perform(&mut self.journal, output),
         }
     }

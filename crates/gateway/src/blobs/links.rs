@@ -19,7 +19,9 @@ use crate::interface::{BlobInput, BlobLink, BlobOutput, Output};
 use crate::limits;
 use crate::sessions::farewell::Farewell;
 use crate::sessions::greeting::Greeted;
+use crate::sessions::session::Outbound;
 use crate::sessions::timers::Timers;
+use crate::size;
 
 /// All that a gateway keeps for blobs.
 #[derive(Debug, Default)]
@@ -44,6 +46,7 @@ pub struct Link {
     heard: Instant,
     /// The session's random bytes.
     seed: [u8; 16],
+    outbound: Outbound,
 }
 
 #[derive(Debug)]
@@ -73,13 +76,18 @@ impl Gateway {
     pub(crate) fn on_blobs(&mut self, now: Now, link: BlobLink, input: BlobInput) {
         match input {
             BlobInput::Opened(seed) => {
-                let own = Link { phase: Phase::Greeting, heard: now.instant, seed };
+                let own = Link { phase: Phase::Greeting, heard: now.instant, seed, outbound: Outbound::default() };
                 self.blobs.timers.set(link, own.deadline(self.settings.limits.silence_max));
                 let earlier = self.blobs.links.insert(link, own);
                 assert!(earlier.is_none(), "the host used blob link {link:?} twice");
             }
             BlobInput::Message(request) => self.on_blob_request(now, link, request),
             BlobInput::Garbled(problem) => self.end_link(link, &Farewell::Protocol(problem)),
+            BlobInput::Drained(messages) => {
+                if let Some(own) = self.blobs.links.get_mut(&link) {
+                    own.outbound.drained(messages);
+                }
+            }
             BlobInput::Closed => self.forget_link(link),
             BlobInput::Done(ticket, done) => self.tell_link(now, link, SessionInput::Done(ticket, done)),
         }
@@ -141,6 +149,7 @@ impl Gateway {
         let Some(leases) = self.blobs.leases.known() else { return };
         session.handle(now, input, Around { leases, is_full: false });
         self.carry_out(now, link);
+        self.end_if_slow(link);
     }
 
     fn carry_out(&mut self, now: Now, link: BlobLink) {
@@ -216,7 +225,17 @@ impl Gateway {
     }
 
     fn say_blob(&mut self, link: BlobLink, reply: BlobReply) {
+        let Some(own) = self.blobs.links.get_mut(&link) else { return };
+        own.outbound.push(size::blob_reply(&reply));
         self.output(Output::Blobs(link, BlobOutput::Send(reply)));
+    }
+
+    /// Ends a connection that asks and does not read.
+    fn end_if_slow(&mut self, link: BlobLink) {
+        let most = self.settings.limits.undrained_bytes_max;
+        if self.blobs.links.get(&link).is_some_and(|own| own.outbound.bytes() > most) {
+            self.end_link(link, &Farewell::Slow);
+        }
     }
 
     /// The client that a connection is of, if it is served.

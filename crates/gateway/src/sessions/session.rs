@@ -261,7 +261,11 @@ impl Open {
 
 impl Outbound {
     pub fn sent(&mut self, message: &FromGateway) {
-        let bytes = size::message(message);
+        self.push(size::message(message));
+    }
+
+    /// A message of so many bytes was sent.
+    pub fn push(&mut self, bytes: usize) {
         self.sizes.push_back(bytes);
         self.bytes += bytes;
     }

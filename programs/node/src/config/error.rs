@@ -66,6 +66,10 @@ pub enum ConfigProblem {
         "the gateway's number {0} is not one of 0 to {last}: those beyond are of commands, such as backups", last = FIRST_NUMBER_OF_COMMANDS - 1
     )]
     GatewayNumber(u16),
+    #[error(transparent)]
+    Blobs(#[from] crate::BlobStoreError),
+    #[error("it has [store] and [blobs]: the blobs of a cluster are its gateways', so [blobs] stands in their files")]
+    BlobsOfStore,
     #[error("`origins`: {0}")]
     Origin(#[from] NotAnOrigin),
     #[error("there is no replica {} in the cluster's file: add it, or correct the number", id.0)]

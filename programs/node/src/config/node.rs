@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::cluster::Cluster;
 use super::error::{ConfigError, ConfigProblem, read};
 use crate::Directory;
+use crate::blob_store::BlobAddress;
 use crate::data_directory::is_data_directory;
 use crate::names::{FIRST_NUMBER_OF_COMMANDS, NodeRole};
 
@@ -79,6 +80,8 @@ pub struct GatewayConfig {
     /// Whose pages may connect beside that one.
     pub origins: Origins,
     pub schemas: Schemas,
+    /// The store of chunks. Without one this gateway takes no blob that does not lie in its row.
+    pub blobs: Option<BlobAddress>,
 }
 
 /// Whether clients make the schema grow.
@@ -110,6 +113,15 @@ pub struct NodeFile {
     pub store: Option<StoreTable>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gateway: Option<GatewayTable>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub blobs: Option<BlobsTable>,
+}
+
+/// The store of chunks, as it is written: [`BlobAddress`].
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BlobsTable {
+    pub store: String,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -211,8 +223,9 @@ impl NodeConfig {
         }
         let delay = Duration::from_secs_f64(file.delay_ms / 2_000.0);
         let role = match (file.store, file.gateway) {
+            (Some(_), None) if file.blobs.is_some() => return Err(ConfigProblem::BlobsOfStore),
             (Some(store), None) => RoleConfig::Store(StoreConfig::of(store, directory.cluster(), folder)?),
-            (None, Some(gateway)) => RoleConfig::Gateway(GatewayConfig::of(gateway, folder)?),
+            (None, Some(gateway)) => RoleConfig::Gateway(GatewayConfig::of(gateway, file.blobs, folder)?),
             (None, None) => return Err(ConfigProblem::NoRole),
             (Some(_), Some(_)) => return Err(ConfigProblem::TwoRoles),
         };
@@ -274,17 +287,25 @@ impl From<DurabilityWord> for Durability {
 }
 
 impl GatewayConfig {
-    pub(super) fn of(table: GatewayTable, folder: &Path) -> Result<GatewayConfig, ConfigProblem> {
+    pub(super) fn of(
+        table: GatewayTable,
+        blobs: Option<BlobsTable>,
+        folder: &Path,
+    ) -> Result<GatewayConfig, ConfigProblem> {
         let own = Some(table.number).filter(|number| *number < FIRST_NUMBER_OF_COMMANDS);
         let id = own.and_then(CoordinatorId::new).ok_or(ConfigProblem::GatewayNumber(table.number))?;
         let (token, app) = (folder.join(table.token), table.app.map(|app| folder.join(app)));
         let origins = Origins::new(&table.origins)?;
+        let blobs = blobs.map(|blobs| BlobAddress::parse(&blobs.store, folder)).transpose()?;
         let GatewayTable { listen, tells_token, schemas, .. } = table;
-        Ok(GatewayConfig { id, listen, token, tells_token, app, secrets: Vec::new(), origins, schemas })
+        Ok(GatewayConfig { id, listen, token, tells_token, app, secrets: Vec::new(), origins, schemas, blobs })
     }
 
     /// This file, the token and these, each with the folder that it is in.
     pub(super) fn keep_secret(&mut self, file: &Path, more: impl Iterator<Item = PathBuf>) {
+        if let Some(BlobAddress::Folder(blobs)) = &self.blobs {
+            self.secrets.push(blobs.clone());
+        }
         for secret in more.chain([file.to_owned(), self.token.clone()]) {
             let folder = secret.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
             self.secrets.extend([folder.to_owned(), secret.clone()]);

@@ -8,7 +8,7 @@ use iolite_postgres::{Address, AddressError, SchemaName, SchemaNameError};
 use serde::{Deserialize, Serialize};
 
 use super::error::{ConfigError, ConfigProblem, read};
-use super::node::{GatewayConfig, GatewayTable, NodeConfig};
+use super::node::{BlobsTable, GatewayConfig, GatewayTable, NodeConfig};
 use crate::names::NodeRole;
 
 /// What `iolite serve` is to be.
@@ -80,6 +80,8 @@ pub struct PostgresGatewayFile {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pid_file: Option<PathBuf>,
     pub gateway: GatewayTable,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub blobs: Option<BlobsTable>,
     pub postgres: PostgresTable,
 }
 
@@ -135,10 +137,10 @@ impl Served {
 
 impl PostgresGatewayConfig {
     fn of(file: PostgresGatewayFile, folder: &Path) -> Result<PostgresGatewayConfig, ConfigProblem> {
-        let PostgresGatewayFile { pid_file, gateway, postgres } = file;
+        let PostgresGatewayFile { pid_file, gateway, blobs, postgres } = file;
         Ok(PostgresGatewayConfig {
             pid_file: pid_file.map(|file| folder.join(file)),
-            gateway: GatewayConfig::of(gateway, folder)?,
+            gateway: GatewayConfig::of(gateway, blobs, folder)?,
             postgres: PostgresConfig::of(postgres, folder)?,
         })
     }

@@ -180,7 +180,7 @@ fn perform(node: &mut Node, journal: &mut Journal<MemoryDisk>) {
 fn perform_in_a_turn(node: &mut Node, journal: &mut Journal<MemoryDisk>) {
     while let Some(output) = node.poll() {
         let news = match output {
-            NodeOutput::Message(..) | NodeOutput::Close(_) => continue,
+            NodeOutput::Message(..) | NodeOutput::Close(_) | NodeOutput::Blobs(..) => continue,
             NodeOutput::Journal(JournalOutput::Append(record)) => {
                 journal.append(&record).expect("short");
                 continue;

@@ -1,0 +1,120 @@
+//! The host's side of `/blobs`: connections, and what the gateway asks of the store of chunks.
+//!
+//! Invariant: every question of the gateway is answered once, also if the store cannot be reached.
+
+use std::sync::Arc;
+
+use iolite_blobs::{Done, Ticket};
+use iolite_gateway::{BlobInput, BlobLink, BlobOutput, Input};
+use iolite_host::{Codec, Endpoint, Mailbox, Metrics, SessionEvent, SessionHandler, SessionNumber, Stop, random_id};
+use iolite_wire::blobs::{BlobReply, BlobRequest};
+use iolite_wire::limits;
+use tokio::sync::Semaphore;
+
+use crate::blob_store::BlobStore;
+
+/// Questions that the store of chunks is asked at a time. The others wait.
+pub(crate) const STORE_QUESTIONS_MAX: usize = 64;
+
+/// Makes what happens to a socket of `/blobs` an input of the gateway, as the machine that it is part of takes it.
+pub(crate) struct BlobSessions<I>(pub fn(Input) -> I);
+
+// By hand, because an input need not be a copy for the function to be one.
+impl<I> Clone for BlobSessions<I> {
+    fn clone(&self) -> Self {
+        BlobSessions(self.0)
+    }
+}
+
+pub(crate) struct BlobCodec;
+
+impl Codec for BlobCodec {
+    type Incoming = BlobRequest;
+    type Outgoing = BlobReply;
+
+    fn decode(&mut self, frame: &[u8]) -> Result<BlobRequest, String> {
+        BlobRequest::decode(frame).map_err(|error| error.to_string())
+    }
+
+    fn encode(&mut self, message: &BlobReply) -> Result<Vec<u8>, String> {
+        message.encode().map_err(|error| error.to_string())
+    }
+}
+
+impl<I: Send + 'static> SessionHandler for BlobSessions<I> {
+    type Codec = BlobCodec;
+    type Input = I;
+
+    fn codec(&self) -> BlobCodec {
+        BlobCodec
+    }
+
+    fn input(&self, session: SessionNumber, event: SessionEvent<BlobRequest>) -> I {
+        let event = match event {
+            SessionEvent::Opened => BlobInput::Opened(random_id().to_be_bytes()),
+            SessionEvent::Message(message) => BlobInput::Message(message),
+            SessionEvent::Garbled(problem) => BlobInput::Garbled(problem),
+            SessionEvent::Drained(messages) => BlobInput::Drained(messages),
+            SessionEvent::Closed => BlobInput::Closed,
+        };
+        (self.0)(Input::Blobs(BlobLink(session), event))
+    }
+
+    /// More than the protocol allows, so that who is a little over is told so instead of being cut off.
+    fn frame_bytes_max(&self) -> usize {
+        2 * limits::BLOB_REQUEST.bytes.most
+    }
+}
+
+/// Carries out what the gateway says to connections of `/blobs`.
+pub(crate) struct BlobHost<I: Send + 'static> {
+    pub(crate) endpoint: Endpoint<BlobSessions<I>>,
+    input: fn(Input) -> I,
+    mailbox: Mailbox<I>,
+    store: Option<BlobStore>,
+    at_once: Arc<Semaphore>,
+}
+
+impl<I: Send + 'static> BlobHost<I> {
+    pub(crate) fn new(
+        input: fn(Input) -> I,
+        mailbox: Mailbox<I>,
+        store: Option<BlobStore>,
+        metrics: &Metrics,
+        stop: Stop,
+    ) -> BlobHost<I> {
+        let endpoint = Endpoint::for_blobs(BlobSessions(input), mailbox.clone(), metrics, stop);
+        BlobHost { endpoint, input, mailbox, store, at_once: Arc::new(Semaphore::new(STORE_QUESTIONS_MAX)) }
+    }
+
+    pub(crate) fn perform(&self, link: BlobLink, output: BlobOutput) {
+        match output {
+            BlobOutput::Send(reply) => self.endpoint.send(link.0, reply),
+            BlobOutput::Close => self.endpoint.close(link.0),
+            BlobOutput::Store(ticket, object, content) => self.ask(link, ticket, move |store: BlobStore| async move {
+                store.store(object, content).await.map_or(Done::Unavailable, |()| Done::Stored)
+            }),
+            BlobOutput::Load(ticket, object) => self.ask(link, ticket, move |store: BlobStore| async move {
+                store.load(object).await.map_or(Done::Unavailable, Done::Loaded)
+            }),
+            BlobOutput::Look(ticket, object) => self.ask(link, ticket, move |store: BlobStore| async move {
+                store.is_there(object).await.map_or(Done::Unavailable, Done::Looked)
+            }),
+        }
+    }
+
+    fn ask<F>(&self, link: BlobLink, ticket: Ticket, question: impl FnOnce(BlobStore) -> F + Send + 'static)
+    where
+        F: Future<Output = Done> + Send,
+    {
+        let (input, mailbox, at_once) = (self.input, self.mailbox.clone(), self.at_once.clone());
+        let tell = move |done| mailbox.send(input(Input::Blobs(link, BlobInput::Done(ticket, done))));
+        let Some(store) = self.store.clone() else { return tell(Done::Unavailable) };
+        tokio::spawn(async move {
+            let permit = at_once.acquire().await;
+            let done = question(store).await;
+            drop(permit);
+            tell(done);
+        });
+    }
+}
