@@ -194,6 +194,7 @@ impl Member {
                 | Output::Unavailable(_)
                 | Output::ToTab(..)
                 | Output::ReadOutbox
+                | Output::Blobs(_)
                 | Output::Adopted { .. }
                 | Output::ReactionFailed { .. } => {}
             }

@@ -8,6 +8,7 @@
 
 mod advance;
 mod batching;
+mod blobs;
 mod checkpoints;
 mod declined;
 mod delivery;
@@ -51,6 +52,7 @@ use crate::text::{Authors, Documents};
 use crate::transaction::RunOf;
 use crate::view::{Changed, Overlay};
 use batching::Batches;
+use blobs::Blobs;
 use checkpoints::Checkpoints;
 use delivery::Delivery;
 use ending::Ended;
@@ -77,6 +79,7 @@ pub struct Client {
     logs: Logs,
     checkpoints: Checkpoints,
     batches: Batches,
+    blobs: Blobs,
     members: Members,
     queue: Queue,
     refused: BTreeMap<Counter, Refused>,
@@ -184,7 +187,7 @@ impl Client {
     ) -> Result<Client, OpenError> {
         let mut loaded = Loaded::read(stored)?;
         loaded.check_user(&config.user)?;
-        let schema_hash = config.schema.hash();
+        let (schema_hash, has_blobs) = (config.schema.hash(), config.schema.has_blobs());
         let stored_interests = loaded.interests.iter().cloned().collect();
         let holds_rows = loaded.is_of(schema_hash);
         let (store, cache, unused) = loaded.take_cache(schema_hash);
@@ -207,6 +210,7 @@ impl Client {
             logs: Logs::default(),
             checkpoints: Checkpoints::default(),
             batches: Batches::default(),
+            blobs: Blobs::new(config.seed, has_blobs),
             members: Members::new(),
             queue: Queue::new(Windows { strong: config.limits.strong_ahead, ..Windows::default() }),
             refused: BTreeMap::new(),
@@ -282,6 +286,8 @@ impl Client {
             || self.tell_applied()
             || self.ask()
             || self.tell_hashes()
+            || self.upload()
+            || self.link_blobs()
             || self.submit()
             || self.store_changes()
             || self.inform_tabs()
@@ -320,6 +326,7 @@ impl Machine for Client {
             Input::FromTab(tab, message) => self.on_from_tab(now, tab, &message),
             Input::TabGone(tab) => self.on_tab_gone(tab),
             Input::Outbox(entries) => self.on_outbox(entries),
+            Input::Blobs(input) => self.on_blobs(now, input),
         }
         self.renew_identity(now.instant);
         self.note_connection();
@@ -340,7 +347,7 @@ impl Machine for Client {
 
     fn deadline(&self) -> Option<Instant> {
         let own = [self.session.deadline(), self.acknowledgement.due, self.leader.deadline(), self.rest.deadline()];
-        own.into_iter().chain([self.batches.deadline()]).flatten().min()
+        own.into_iter().chain([self.batches.deadline(), self.blobs.deadline()]).flatten().min()
     }
 
     fn on_deadline(&mut self, now: Now) {
@@ -350,6 +357,7 @@ impl Machine for Client {
         self.renew_identity(now.instant);
         self.rest.on_due(now.instant);
         self.batches.on_due(now.instant);
+        self.on_blobs_due(now.instant);
         self.on_tabs_due(now);
         self.note_connection();
     }

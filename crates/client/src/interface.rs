@@ -4,8 +4,9 @@ use std::num::NonZeroU16;
 use std::sync::Arc;
 use std::time::Duration;
 
+use iolite_blobs::{DownloadNumber, UploadNumber};
 use iolite_machine::{PersistId, WallTime};
-use iolite_values::{Attempt, ClientId, Counter, DeviceSecret, LogId, Schema, Timestamp};
+use iolite_values::{Attempt, ChunkId, ClientId, Counter, DeviceSecret, LogId, Schema, Timestamp};
 
 use crate::limits::Limits;
 use crate::reactive::ReactionId;
@@ -55,6 +56,41 @@ pub enum Input {
     TabGone(TabId),
     /// What [`Output::ReadOutbox`] asked for: keys and values.
     Outbox(Vec<(Vec<u8>, Vec<u8>)>),
+    Blobs(BlobInput),
+}
+
+/// An event of the link to `/blobs`, or of the chunks on the device.
+#[derive(Clone, Debug)]
+pub enum BlobInput {
+    /// The link that was asked for is there.
+    Linked,
+    /// The link is gone, or could not be made.
+    LinkLost,
+    /// A binary frame from the gateway.
+    Frame(Vec<u8>),
+    /// A chunk that an upload was to have loaded. `None`: the device does not have it.
+    Loaded { upload: UploadNumber, chunk: ChunkId, content: Option<Vec<u8>> },
+    /// A chunk that a download has looked for. `None`: the device does not have it.
+    Looked { download: DownloadNumber, chunk: ChunkId, content: Option<Vec<u8>> },
+}
+
+/// An order about the link to `/blobs`, or the chunks on the device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BlobOutput {
+    /// Make a link to `/blobs` of this gateway.
+    Connect(Gateway),
+    /// Drop that link, if there is one. No `LinkLost` is expected.
+    Disconnect,
+    /// Send a binary frame on it.
+    Send(Vec<u8>),
+    /// Say with [`BlobInput::Loaded`] what this chunk holds.
+    Load { upload: UploadNumber, chunk: ChunkId },
+    /// Say with [`BlobInput::Looked`] what this chunk holds, if the device has it.
+    Look { download: DownloadNumber, chunk: ChunkId },
+    /// Keep this chunk on the device.
+    Keep { chunk: ChunkId, content: Vec<u8> },
+    /// A fetch has ended: all that was asked for is on the device, or why not, for people.
+    Fetched { download: DownloadNumber, result: Result<(), String> },
 }
 
 /// What a client asks of its host, in order.
@@ -68,20 +104,35 @@ pub enum Output {
     Send(Vec<u8>),
     /// Apply these changes to the storage, all or none, after those of lower positions; then say so. If nobody waits for them, they may be on the disk a little
     /// later, with others.
-    Persist { id: PersistId, changes: Vec<StorageChange>, awaited: bool },
+    Persist {
+        id: PersistId,
+        changes: Vec<StorageChange>,
+        awaited: bool,
+    },
     /// Run this closure now: [`crate::Client::begin`], the closure, [`crate::Client::finish`].
     Run(RunOf),
     /// A mutation got on, or ended. `attempt` is the last one that was submitted, and of a confirmed one that which took effect: an earlier
     /// one, where its copy was late. Each submission is told at once, so before the closure may run again.
-    Mutation { counter: Counter, attempt: Attempt, status: MutationStatus },
+    Mutation {
+        counter: Counter,
+        attempt: Attempt,
+        status: MutationStatus,
+    },
     /// A mutation that was confirmed is delivered: everybody in the set of members who follows what it wrote has applied it.
     Delivered(Counter),
     /// The members of a log are others than before: [`crate::Client::log_members`].
     LogMembers(LogId),
     /// A log stands still here: the entry with this index cannot be. Everything else goes on.
-    LogStopped { log: LogId, index: u64, reason: String },
+    LogStopped {
+        log: LogId,
+        index: u64,
+        reason: String,
+    },
     /// After `index` entries of a log another member has another state than this one. The log goes on, and the states may differ for good.
-    LogDiffers { log: LogId, index: u64 },
+    LogDiffers {
+        log: LogId,
+        index: u64,
+    },
     /// The connection is another one than before.
     Connection(Connection),
     /// A reactive transaction needs data that is not here, and there is no connection. It runs once there is.
@@ -91,9 +142,16 @@ pub enum Output {
     /// Read all entries of the storage whose key begins with [`crate::OUTBOX`], after what was given to it before, and hand them in.
     ReadOutbox,
     /// A call that another tab stored, or this one before it led, is a mutation of the queue now.
-    Adopted { ticket: Ticket, counter: Counter },
+    Adopted {
+        ticket: Ticket,
+        counter: Counter,
+    },
     /// A reactive transaction failed and stays as it was; the message is for the developer.
-    ReactionFailed { reaction: ReactionId, message: String },
+    ReactionFailed {
+        reaction: ReactionId,
+        message: String,
+    },
+    Blobs(BlobOutput),
 }
 
 /// How far a mutation is. The last four are final.

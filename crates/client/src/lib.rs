@@ -26,7 +26,10 @@ mod transaction;
 mod view;
 
 pub use client::{CallError, Client, JoinedLog, LeaveError, LogError, LogMember};
-pub use interface::{Broken, Config, Input, MutationStatus, Output, Pending, PendingMutation, Refused};
+pub use interface::{
+    BlobInput, BlobOutput, Broken, Config, Input, MutationStatus, Output, Pending, PendingMutation, Refused,
+};
+pub use iolite_blobs::{DownloadNumber, UploadNumber};
 pub use limits::Limits;
 pub use live::{LIVE, live_arguments};
 pub use peek::{DifferenceError, Lack, NotHeld, Part, Peek, PeekError};

@@ -216,6 +216,11 @@ impl Session {
         self.told = now;
     }
 
+    /// The time that the host told last.
+    pub(crate) fn told(&self) -> Instant {
+        self.told
+    }
+
     /// Something goes on that a dead link would stop.
     pub(crate) fn is_in_use(&mut self) {
         let told = self.told;

@@ -48,10 +48,10 @@ fn declared(source: &'static str, name: &str) -> BTreeSet<&'static str> {
 fn the_page_has_every_input_and_output() {
     assert_eq!(
         table("Input"),
-        names!(Input: Linked, LinkLost, Frame, Persisted, StorageFull, FromTab, TabGone, Outbox)
+        names!(Input: Linked, LinkLost, Frame, Persisted, StorageFull, FromTab, TabGone, Outbox, Blobs)
     );
     let outputs = names!(Output: Connect, Disconnect, Send, Persist, Run, Mutation, Connection, Unavailable,
-        Delivered, LogStopped, LogDiffers, LogMembers, ToTab, ReadOutbox, Adopted, ReactionFailed);
+        Delivered, LogStopped, LogDiffers, LogMembers, ToTab, ReadOutbox, Adopted, ReactionFailed, Blobs);
     assert_eq!(table("Output"), outputs);
 }
 

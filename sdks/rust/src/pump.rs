@@ -127,6 +127,7 @@ impl Inner {
                 }
                 // A process has its storage for itself, so nobody follows it, and nobody but it calls.
                 Output::ToTab(..) | Output::ReadOutbox | Output::Adopted { .. } => {}
+                Output::Blobs(_) => {}
             }
         }
     }

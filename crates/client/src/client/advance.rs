@@ -148,7 +148,8 @@ impl Client {
                 self.end(outcome.counter, MutationStatus::Confirmed { at });
             }
             Some(Decided::Committed(at)) => self.note_committed(outcome.counter, at),
-            None | Some(Decided::Again) => {}
+            None => {}
+            Some(Decided::Again) => self.doubt_seal(outcome.counter),
             Some(Decided::GivenUp(GivenUp::ByApp(reason))) => {
                 self.end(outcome.counter, MutationStatus::Rejected { reason });
             }

@@ -6,7 +6,8 @@ use std::time::Duration;
 use iolite_machine::{Instant, Now, PersistId};
 use iolite_values::{Interest, SchemaHash};
 use iolite_wire::message::{
-    First, FromClient, Goodbye, GoodbyeReason, Hello, ProtocolVersion, Resume, Subscribe, SubscriptionId, Welcome,
+    First, FromClient, Goodbye, GoodbyeReason, Hello, ProtocolVersion, Resume, Submit, Subscribe, SubscriptionId,
+    Welcome,
 };
 
 use super::Client;
@@ -86,6 +87,7 @@ impl Client {
             self.note_rows(rows);
             self.changed = Changed::Everything;
             self.queue.history_lost();
+            self.blobs_history_lost();
             self.delivery.history_lost();
             self.logs_history_lost();
             self.restart_tabs();
@@ -217,16 +219,19 @@ impl Client {
         if !self.session.is_open() || self.disk.done == PersistId::START || !self.rest.is_over() {
             return false;
         }
-        let (disk, logs, cache) = (&self.disk, &self.logs, &self.cache);
+        let (disk, logs, cache, blobs) = (&self.disk, &self.logs, &self.cache, &self.blobs);
         let may_send = |entry: &Entry, ahead: &Ahead| {
-            !disk.may_come_back_before(entry.counter()) && logs.can_append(entry, ahead, cache)
+            !disk.may_come_back_before(entry.counter())
+                && logs.can_append(entry, ahead, cache)
+                && blobs.is_ready(entry, cache.at())
         };
         let (entries_max, broken) = (self.limits.log_page_entries, self.broken);
         let append = |entry: &Entry, ahead: &Ahead| {
             let (reads, writes) = logs.append(entry, ahead, cache, entries_max)?;
             Some((if broken == Broken::AppendAfterClose { Vec::new() } else { reads }, writes))
         };
-        let next = self.queue.next_submission(cache.at(), 1 + logs.len(), &self.schema, may_send, append);
+        let leased = |submit: &mut Submit| blobs.name_leases(submit);
+        let next = self.queue.next_submission(cache.at(), 1 + logs.len(), &self.schema, may_send, append, leased);
         let Some(mut submit) = next else { return false };
         let counter = submit.counter;
         if self.acknowledgement.noted > self.acknowledgement.told {
@@ -302,6 +307,7 @@ impl Client {
 
     fn forget_link(&mut self) {
         self.partial = None;
+        self.drop_blob_link();
         self.acknowledgement.due = None;
         self.queue.session_lost();
         self.delivery.session_lost();

@@ -58,6 +58,7 @@ impl Queue {
         schema: &Schema,
         may_send: impl Fn(&Entry, &Ahead) -> bool,
         append: impl Fn(&Entry, &Ahead) -> Option<(Vec<Read>, Vec<Write>)>,
+        name_leases: impl Fn(&mut Submit),
     ) -> Option<Submit> {
         let may_send = |next: &Counter| {
             let entry = self.entries.get(next);
@@ -74,7 +75,11 @@ impl Queue {
         entry.has_read_pending |= has_read_pending && matches!(entry.stage, Stage::Saved);
         let submit = match &entry.stage {
             Stage::Unanswered(submit) => submit.clone(),
-            Stage::Saved => entry.attempt(at, schema, &ahead, append)?,
+            Stage::Saved => {
+                let mut submit = entry.attempt(at, schema, &ahead, append)?;
+                name_leases(&mut submit);
+                submit
+            }
             Stage::Called | Stage::Saving(_) | Stage::Submitted(_) | Stage::Committed { .. } => return None,
         };
         // One that is too large for any session is sent alone, and refused.
@@ -83,6 +88,12 @@ impl Queue {
         }
         entry.note_submitted(submit.clone());
         Some(submit)
+    }
+
+    /// The next mutation of each lane that is ready to be sent.
+    pub(crate) fn next_of_lanes(&self, at: Timestamp, schema: &Schema) -> impl Iterator<Item = &Entry> {
+        let next = self.lanes.each().filter_map(move |lane| self.next_of(lane, at, schema));
+        next.filter_map(|counter| self.entries.get(&counter))
     }
 
     /// Counts the submissions of a mutation's lane before it that have no outcome yet.

@@ -73,8 +73,14 @@ impl Bench {
 
     fn submit(&mut self) -> Option<Submit> {
         assert_eq!(self.queue.settle(&self.cache), Step::Settled);
-        let submit =
-            self.queue.next_submission(self.cache.at(), self.session_lanes, &self.schema, |_, _| true, |_, _| None);
+        let submit = self.queue.next_submission(
+            self.cache.at(),
+            self.session_lanes,
+            &self.schema,
+            |_, _| true,
+            |_, _| None,
+            |_| {},
+        );
         self.queue.lanes.validate(self.queue.entries.iter().map(|(counter, entry)| (entry.lane, counter)));
         self.queue.validate_windows();
         submit

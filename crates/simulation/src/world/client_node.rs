@@ -258,6 +258,7 @@ impl ClientNode {
                     let leader = LeaderThen { life: self.life, store: self.store };
                     leaving.push(Leaving::ToTab(tab, leader, message));
                 }
+                Output::Blobs(_) => {}
                 Output::ReadOutbox => {
                     self.device.give(Writer::Leader(self.life), Job::ReadOutbox);
                     leaving.push(Leaving::Store);

@@ -96,6 +96,7 @@ impl Core {
                 array(OutputKind::LogMembers, [log])
             }
             Output::ReadOutbox => array(OutputKind::ReadOutbox, []),
+            Output::Blobs(_) => array(OutputKind::ReadOutbox, []),
             Output::Adopted { ticket, counter } => {
                 array(OutputKind::Adopted, [ticket_to_js(Some(ticket)), number(counter)])
             }
