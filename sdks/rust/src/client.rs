@@ -13,6 +13,9 @@ use serde::Serialize;
 use tokio::sync::{Notify, mpsc, watch};
 
 use crate::arguments;
+use crate::blob_link;
+use crate::blobs::Blobs;
+use crate::chunks::Chunks;
 use crate::error::{OpenError, Result as ClosureResult};
 use crate::link;
 use crate::live::LiveError;
@@ -83,6 +86,13 @@ impl Client {
             Storage::Memory => None,
             Storage::Directory(directory) => Some(OpenDirectory::open(directory)?),
         };
+        let chunks = match &options.storage {
+            Storage::Memory => Chunks::in_memory(),
+            Storage::Directory(directory) => {
+                let failed = |source| OpenError::Chunks { directory: directory.clone(), source };
+                Chunks::beside(directory).map_err(failed)?
+            }
+        };
         let config = Config {
             schema: Arc::new(schema),
             fresh_client: ClientId(Id::from_u128(random_id())),
@@ -103,7 +113,9 @@ impl Client {
             Some(directory) => directory.start(tell(persisted))?,
         };
         let inner = Inner::new(core, options.mutators, options.closures, storage);
-        let shared = Arc::new(Shared::new(inner, clock, wake.clone()));
+        let shared = Arc::new(Shared::new(inner, clock, wake.clone(), chunks.clone()));
+        let blob_wake = shared.blob_wake.clone();
+        tokio::spawn(blob_link::run(Arc::downgrade(&shared), urls.clone(), chunks, blob_wake));
         tokio::spawn(link::run(Arc::downgrade(&shared), urls, clock, wake));
         tokio::spawn(take_news(Arc::downgrade(&shared), news));
         // The first storing and the first deadline are due.
@@ -128,6 +140,11 @@ impl Client {
     /// map whose keys are structs.
     pub fn mutate<A: Serialize + ?Sized>(&self, name: &str, arguments: &A) -> Result<MutationHandle, CallError> {
         self.shared.mutate(name, &arguments::encode(arguments)?)
+    }
+
+    /// Large values of rows: put onto this device, and read piece by piece.
+    pub fn blobs(&self) -> Blobs {
+        Blobs::new(self.shared.clone())
     }
 
     /// Joins a log, or finds it joined: it is replayed here from now on, across restarts of a client with a directory. `instance` says which log of this name

@@ -72,6 +72,14 @@ pub enum OpenError {
         /// How many.
         count: usize,
     },
+    /// The folder for chunks of blobs cannot be made.
+    #[error("the folder for blobs in {}: {source}", directory.display())]
+    Chunks {
+        /// The directory.
+        directory: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
     /// Another client has the directory, of this process or of another.
     #[error("the storage of the client in {} is in use: close the client that has it, or choose another directory", directory.display())]
     InUse {

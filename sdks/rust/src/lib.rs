@@ -27,6 +27,9 @@
 
 mod arguments;
 mod batch;
+mod blob_link;
+mod blobs;
+mod chunks;
 mod client;
 mod closure;
 mod embedded;
@@ -52,6 +55,7 @@ mod transaction;
 // The derive names this crate by its outer name, also in this crate's own tests and examples.
 extern crate self as iolite;
 
+pub use blobs::{BlobReadError, BlobReader, BlobState, Blobs, PutError};
 pub use client::{BATCH_MAX, Client, Settled};
 pub use embedded::{Embedded, EmbeddedError, embedded, embedded_in};
 pub use error::{Abort, OpenError, Result, abort};

@@ -21,7 +21,7 @@ use crate::shared::Shared;
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 type Connecting = Pin<Box<dyn Future<Output = Result<Box<Socket>, Box<Error>>> + Send>>;
 
-enum Link {
+pub(crate) enum Link {
     None,
     Connecting(Connecting),
     Open(Duplex<Box<Socket>, Message>),
@@ -39,48 +39,84 @@ pub(crate) async fn run(client: Weak<Shared>, urls: Vec<String>, clock: Clock, w
         let Some(shared) = client.upgrade() else { break };
         let work = shared.take_link_work();
         for order in work.orders {
-            link.obey(order, &urls, &shared);
+            obey(order, &mut link, &urls, &shared);
         }
         drop(shared);
         let deadline = work.deadline.map(|at| clock.deadline(at));
-        let mut inputs = Vec::new();
+        let mut events = Vec::new();
         tokio::select! {
             biased;
-            event = link.event() => link.on_event(event, &mut inputs, &client),
+            event = link.event() => link.on_event(event, &mut events),
             () = wake.notified() => {}
             () = sleep_until(deadline) => {}
         }
         let due = deadline.is_some_and(|deadline| deadline <= tokio::time::Instant::now());
-        if (due || !inputs.is_empty())
+        if (due || !events.is_empty())
             && let Some(shared) = client.upgrade()
         {
-            shared.heard(inputs);
+            shared.heard(events.into_iter().map(|event| heard(event, &shared)).collect());
         }
     }
     link.close().await;
 }
 
-enum Event {
+/// An event of a link, for the core.
+pub(crate) enum LinkEvent {
+    Linked,
+    Lost,
+    Frame(Vec<u8>),
+}
+
+pub(crate) enum Event {
     Connected(Result<Box<Socket>, Box<Error>>),
     Socket(DuplexEvent<Message, Error>),
 }
 
-impl Link {
-    fn obey(&mut self, order: LinkOrder, urls: &[String], shared: &Shared) {
-        match order {
-            LinkOrder::Connect(Gateway(place)) => *self = Link::Connecting(connect(urls[usize::from(place)].clone())),
-            LinkOrder::Disconnect => *self = Link::None,
-            LinkOrder::Send(frame) => {
-                // A frame for a link that has just ended: the core hears of the end, and sends what matters again.
-                if let Link::Open(duplex) = self {
-                    shared.traffic.sent(frame.len());
-                    duplex.push(Message::Binary(frame.into()));
-                }
+fn obey(order: LinkOrder, link: &mut Link, urls: &[String], shared: &Shared) {
+    match order {
+        LinkOrder::Connect(Gateway(place)) => link.connect(urls[usize::from(place)].clone()),
+        LinkOrder::Disconnect => link.drop_it(),
+        LinkOrder::Send(frame) => {
+            if link.is_open() {
+                shared.traffic.sent(frame.len());
+                link.send(frame);
             }
         }
     }
+}
 
-    async fn event(&mut self) -> Event {
+fn heard(event: LinkEvent, shared: &Shared) -> Input {
+    match event {
+        LinkEvent::Linked => Input::Linked,
+        LinkEvent::Lost => Input::LinkLost,
+        LinkEvent::Frame(frame) => {
+            shared.traffic.received(frame.len());
+            Input::Frame(frame)
+        }
+    }
+}
+
+impl Link {
+    pub(crate) fn connect(&mut self, url: String) {
+        *self = Link::Connecting(connect(url));
+    }
+
+    pub(crate) fn drop_it(&mut self) {
+        *self = Link::None;
+    }
+
+    pub(crate) fn is_open(&self) -> bool {
+        matches!(self, Link::Open(_))
+    }
+
+    /// Sends a frame. One for a link that has just ended is lost: the core hears of the end, and sends what matters again.
+    pub(crate) fn send(&mut self, frame: Vec<u8>) {
+        if let Link::Open(duplex) = self {
+            duplex.push(Message::Binary(frame.into()));
+        }
+    }
+
+    pub(crate) async fn event(&mut self) -> Event {
         match self {
             Link::None => std::future::pending().await,
             Link::Connecting(connecting) => Event::Connected(connecting.await),
@@ -89,20 +125,17 @@ impl Link {
     }
 
     /// Takes an event and all others that are there already.
-    fn on_event(&mut self, event: Event, inputs: &mut Vec<Input>, client: &Weak<Shared>) {
+    pub(crate) fn on_event(&mut self, event: Event, events: &mut Vec<LinkEvent>) {
         let mut next = Some(event);
         while let Some(event) = next.take() {
             match event {
                 Event::Connected(Ok(socket)) => {
                     *self = Link::Open(Duplex::new(socket));
-                    inputs.push(Input::Linked);
+                    events.push(LinkEvent::Linked);
                     return;
                 }
                 Event::Socket(DuplexEvent::Received(Message::Binary(frame))) => {
-                    if let Some(shared) = client.upgrade() {
-                        shared.traffic.received(frame.len());
-                    }
-                    inputs.push(Input::Frame(frame.into()));
+                    events.push(LinkEvent::Frame(frame.into()));
                 }
                 Event::Socket(DuplexEvent::Flushed)
                 | Event::Socket(DuplexEvent::Received(
@@ -111,18 +144,18 @@ impl Link {
                 Event::Connected(Err(_))
                 | Event::Socket(DuplexEvent::Received(Message::Close(_)) | DuplexEvent::Ended(_)) => {
                     *self = Link::None;
-                    inputs.push(Input::LinkLost);
+                    events.push(LinkEvent::Lost);
                     return;
                 }
             }
-            if inputs.len() < FRAMES_AT_ONCE {
+            if events.len() < FRAMES_AT_ONCE {
                 next = self.event().now_or_never();
             }
         }
     }
 
     /// Sends what waits and says goodbye, as far as that goes at once.
-    async fn close(self) {
+    pub(crate) async fn close(self) {
         let Link::Open(mut duplex) = self else { return };
         duplex.push(Message::Close(None));
         let _ = duplex.event().now_or_never();

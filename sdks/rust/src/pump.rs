@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use iolite_client::{
-    Client as Core, Closed, Connection, Gateway, Input, LogMember, MutationKind, MutationStatus, Output, ReactionId,
-    Run, RunOf,
+    BlobOutput, Client as Core, Closed, Connection, DownloadNumber, Gateway, Input, LogMember, MutationKind,
+    MutationStatus, Output, ReactionId, Run, RunOf,
 };
 use iolite_host::Clock;
 use iolite_machine::{Instant, Machine, Now};
 use iolite_values::{Attempt, Counter, LogId};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::client::Settled;
 use crate::closure;
@@ -42,6 +42,9 @@ pub(crate) struct Inner {
     pub(crate) connection: watch::Sender<Connection>,
     pub(crate) storage: StorageWriter,
     pub(crate) orders: Vec<LinkOrder>,
+    pub(crate) blob_orders: Vec<BlobOutput>,
+    /// Fetches that somebody waits for.
+    pub(crate) fetches: BTreeMap<DownloadNumber, oneshot::Sender<Result<(), String>>>,
     pub(crate) compare: Closures,
 }
 
@@ -80,6 +83,8 @@ impl Inner {
             settled: Vec::new(),
             storage,
             orders: Vec::new(),
+            blob_orders: Vec::new(),
+            fetches: BTreeMap::new(),
             compare,
         }
     }
@@ -127,7 +132,7 @@ impl Inner {
                 }
                 // A process has its storage for itself, so nobody follows it, and nobody but it calls.
                 Output::ToTab(..) | Output::ReadOutbox | Output::Adopted { .. } => {}
-                Output::Blobs(_) => {}
+                Output::Blobs(order) => self.blob_orders.push(order),
             }
         }
     }

@@ -4,14 +4,19 @@
 //!
 //! Invariant: no code of the app runs under the lock but its closures, which may not call a client.
 
+use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError, Weak};
 
-use iolite_client::{CallError, Connection, Input, LIVE, LogError, MutationStatus, Pending, ReactionId, Splice, View};
+use iolite_client::{
+    BlobOutput, CallError, Connection, DownloadNumber, Input, LIVE, LogError, MutationStatus, Pending, ReactionId,
+    Splice, View,
+};
 use iolite_host::Clock;
 use iolite_machine::{Machine, PersistId};
-use iolite_values::{Cell, Counter, LogId, Value};
-use tokio::sync::{Notify, mpsc, watch};
+use iolite_values::{Blob, Cell, Counter, LogId, Value};
+use tokio::sync::{Notify, mpsc, oneshot, watch};
 
+use crate::chunks::Chunks;
 use crate::client::Settled;
 use crate::closure;
 use crate::live::LiveError;
@@ -28,6 +33,10 @@ pub(crate) struct Shared {
     /// Wakes the link's task.
     pub(crate) wake: std::sync::Arc<Notify>,
     pub(crate) traffic: TrafficCounters,
+    /// Wakes the task of `/blobs`.
+    pub(crate) blob_wake: std::sync::Arc<Notify>,
+    pub(crate) blob_traffic: TrafficCounters,
+    pub(crate) chunks: Chunks,
     pub(crate) connection: watch::Receiver<Connection>,
     /// Why nothing becomes durable any more.
     pub(crate) storage_failure: watch::Sender<Option<String>>,
@@ -36,13 +45,16 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(crate) fn new(inner: Inner, clock: Clock, wake: std::sync::Arc<Notify>) -> Shared {
+    pub(crate) fn new(inner: Inner, clock: Clock, wake: std::sync::Arc<Notify>, chunks: Chunks) -> Shared {
         let connection = inner.connection.subscribe();
         Shared {
             inner: Mutex::new(inner),
             clock,
             wake,
             traffic: TrafficCounters::default(),
+            blob_wake: std::sync::Arc::default(),
+            blob_traffic: TrafficCounters::default(),
+            chunks,
             connection,
             storage_failure: watch::Sender::new(None),
             released: watch::Sender::new(()),
@@ -149,6 +161,33 @@ impl Shared {
         self.happened([Input::Persisted(through)]);
     }
 
+    /// What the task of `/blobs` has to do.
+    pub(crate) fn take_blob_orders(&self) -> Vec<BlobOutput> {
+        std::mem::take(&mut self.lock().blob_orders)
+    }
+
+    /// Begins to fetch a part of a blob. The future says how that ended.
+    pub(crate) fn fetch(
+        &self,
+        cell: &Cell,
+        blob: &Blob,
+        bytes: Range<u64>,
+    ) -> (DownloadNumber, impl Future<Output = Result<(), String>> + Send + use<>) {
+        let (sender, ended) = oneshot::channel();
+        let download = self.with(|inner| {
+            let download = inner.core.fetch(cell, blob, bytes);
+            inner.fetches.insert(download, sender);
+            download
+        });
+        (download, async move { ended.await.unwrap_or_else(|_| Err("the client was closed".into())) })
+    }
+
+    pub(crate) fn fetched(&self, download: DownloadNumber, result: Result<(), String>) {
+        let waiting = self.lock().fetches.remove(&download);
+        // Nobody may wait any more.
+        waiting.into_iter().for_each(|waiting| drop(waiting.send(result.clone())));
+    }
+
     /// What the link's task has to do.
     pub(crate) fn take_link_work(&self) -> LinkWork {
         let mut inner = self.lock();
@@ -167,11 +206,15 @@ impl Shared {
         let result = action(&mut inner);
         inner.pump(&self.clock);
         let wake = !inner.orders.is_empty() || inner.core.deadline() != before;
+        let wake_blobs = !inner.blob_orders.is_empty();
         let ended = std::mem::take(&mut inner.ended);
         drop(inner);
         drop(ended);
         if wake {
             self.wake.notify_one();
+        }
+        if wake_blobs {
+            self.blob_wake.notify_one();
         }
         result
     }
@@ -197,8 +240,9 @@ impl Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        // The link's task looks for the client, finds none, and ends.
+        // The links' tasks look for the client, find none, and end.
         self.wake.notify_one();
+        self.blob_wake.notify_one();
     }
 }
 
@@ -246,7 +290,7 @@ mod tests {
         };
         let core = Core::open(config, [], clock.now()).expect("nothing is stored");
         let inner = Inner::new(core, Mutators::default(), Closures::Once, StorageWriter::Memory);
-        Shared::new(inner, clock, Arc::new(Notify::new()))
+        Shared::new(inner, clock, Arc::new(Notify::new()), Chunks::in_memory())
     }
 
     #[test]

@@ -1,7 +1,8 @@
-//! Blobs of up to 4 KiB: from a mutation's argument into a row, and to another client.
+//! Blobs: from a mutation's argument into a row, and to another client. Those of up to 4 KiB lie in the row, larger ones have chunks.
 
 use iolite::table::Register;
-use iolite::{Blob, CallError, Mutators, Options, Schema, Table, View, schema};
+use iolite::{Blob, CallError, Client, Mutators, Options, Schema, Storage, Table, View, schema};
+use tokio::io::{AsyncReadExt as _, AsyncSeekExt as _, SeekFrom};
 use tokio::time::timeout;
 
 use crate::notes::PATIENCE;
@@ -34,7 +35,25 @@ fn options() -> Options {
         tx.create(&Photo { id, photo, thumbnail: None })
     };
     let caption = |tx: &mut iolite::Transaction<'_>, _: Blob| tx.at(Captions::TEXT, "a").set("a photo".to_owned());
-    Options::new().mutators(Mutators::new().with("add", add).operation("album", "caption", caption))
+    let replace = |tx: &mut iolite::Transaction<'_>, (id, photo): (String, Blob)| tx.at(Photo::PHOTO, &id).set(photo);
+    Options::new()
+        .mutators(Mutators::new().with("add", add).with("replace", replace).operation("album", "caption", caption))
+}
+
+fn content(length: usize) -> Vec<u8> {
+    // No two chunks are equal.
+    (0..length).map(|place| (place / 65_536 * 7 + place / 256 + place) as u8).collect()
+}
+
+async fn confirmed(client: &Client, mutation: &str, arguments: &impl serde::Serialize) {
+    let call = client.mutate(mutation, arguments).expect("called");
+    timeout(PATIENCE, call.confirmed()).await.expect("in time").expect("confirmed");
+}
+
+/// The photo of a row, as this client sees it confirmed.
+async fn photo(client: &Client, id: &'static str) -> Blob {
+    let read = client.read(View::Confirmed, move |tx| tx.get::<Photo>(id)).await.expect("it can be read");
+    (*read).clone().expect("it is there").photo
 }
 
 fn blob(length: usize) -> Blob {
@@ -72,4 +91,101 @@ async fn an_operation_of_a_log_takes_no_blob() {
     let log = client.log("album", "a").expect("the schema has it");
     let called = log.run("caption", &blob(1)).map(drop);
     assert_eq!(called, Err(CallError::BlobInLog { operation: "caption".into() }));
+}
+
+const LARGE: usize = 3 << 20;
+
+#[tokio::test]
+async fn a_large_blob_goes_to_another_client_byte_for_byte() {
+    let server = iolite::embedded().await.expect("a server");
+    let [writer, reader] = [(); 2].map(|()| server.client(app(), options()).expect("in memory"));
+    let put = writer.blobs().put_bytes(&content(LARGE)).await.expect("there is room");
+    assert_eq!((put.length(), writer.blobs().state(&put).await.bytes_here), (LARGE as u64, LARGE as u64));
+    confirmed(&writer, "add", &("a", &put)).await;
+    reader.online().await.expect("let in");
+    let photo = photo(&reader, "a").await;
+    assert_eq!((&photo, reader.blobs().state(&photo).await.bytes_here), (&put, 0));
+    let mut stream = reader.blobs().open("photos", "a", "photo", &photo).expect("a key");
+    let mut bytes = Vec::new();
+    timeout(PATIENCE, stream.read_to_end(&mut bytes)).await.expect("in time").expect("it is fetched");
+    assert!(bytes == content(LARGE), "byte for byte");
+    stream.seek(SeekFrom::Start(1_000_000)).await.expect("within it");
+    let mut part = vec![0; 10];
+    stream.read_exact(&mut part).await.expect("it is here");
+    assert_eq!(part, content(LARGE)[1_000_000..1_000_010]);
+    assert_eq!(reader.blobs().state(&photo).await.bytes_here, LARGE as u64);
+}
+
+#[tokio::test]
+async fn a_part_is_fetched_alone() {
+    let server = iolite::embedded().await.expect("a server");
+    let [writer, reader] = [(); 2].map(|()| server.client(app(), options()).expect("in memory"));
+    let put = writer.blobs().put_bytes(&content(LARGE)).await.expect("there is room");
+    confirmed(&writer, "add", &("a", &put)).await;
+    reader.online().await.expect("let in");
+    let photo = photo(&reader, "a").await;
+    let mut stream = reader.blobs().open("photos", "a", "photo", &photo).expect("a key");
+    stream.seek(SeekFrom::End(-10)).await.expect("within it");
+    let mut end = Vec::new();
+    timeout(PATIENCE, stream.read_to_end(&mut end)).await.expect("in time").expect("it is fetched");
+    assert_eq!(end, content(LARGE)[LARGE - 10..]);
+    assert_eq!(reader.blobs().state(&photo).await.bytes_here, 64 << 10);
+}
+
+#[tokio::test]
+async fn one_changed_byte_sends_one_chunk() {
+    let server = iolite::embedded().await.expect("a server");
+    let [writer, reader] = [(); 2].map(|()| server.client(app(), options()).expect("in memory"));
+    let put = writer.blobs().put_bytes(&content(LARGE)).await.expect("there is room");
+    confirmed(&writer, "add", &("a", &put)).await;
+    let before = writer.blobs().traffic();
+    let (blobs, own) = (writer.blobs(), photo(&writer, "a").await);
+    let changed = blobs.write_at("photos", "a", "photo", &own, 1_000_000, &[255]).await.expect("all of it is here");
+    confirmed(&writer, "replace", &("a", &changed)).await;
+    let sent = writer.blobs().traffic().bytes_up - before.bytes_up;
+    assert!(sent < (64 << 10) + 4096, "{sent} bytes were sent");
+    reader.online().await.expect("let in");
+    let bytes = reader.blobs().read("photos", "a", "photo", &photo(&reader, "a").await).await.expect("it is fetched");
+    let mut expected = content(LARGE);
+    expected[1_000_000] = 255;
+    assert!(bytes == expected);
+}
+
+#[tokio::test]
+async fn a_large_blob_that_was_put_offline_is_sent_after_a_restart() {
+    let server = iolite::embedded().await.expect("a server");
+    let folder = std::env::temp_dir().join(format!("iolite-album-{:032x}", iolite_host::random_id()));
+    let stored = || options().storage(Storage::Directory(folder.clone()));
+    let nowhere = Client::connect("ws://127.0.0.1:9/sync", server.token(), app(), stored()).expect("opened");
+    let put = nowhere.blobs().put_bytes(&content(300_000)).await.expect("there is room");
+    let call = nowhere.mutate("add", &("a", &put)).expect("called");
+    timeout(PATIENCE, call.durable()).await.expect("in time").expect("durable");
+    nowhere.close().await;
+    let again = server.client(app(), stored()).expect("its own storage");
+    let reader = server.client(app(), options()).expect("in memory");
+    reader.online().await.expect("let in");
+    timeout(PATIENCE, async {
+        while !again.pending().is_empty() {
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+    })
+    .await
+    .expect("it is sent");
+    let bytes = reader.blobs().read("photos", "a", "photo", &photo(&reader, "a").await).await.expect("it is fetched");
+    assert!(bytes == content(300_000));
+    again.close().await;
+    std::fs::remove_dir_all(folder).expect("removed");
+}
+
+#[tokio::test]
+async fn what_is_not_here_is_unavailable_without_a_connection() {
+    let server = iolite::embedded().await.expect("a server");
+    let [writer, reader] = [(); 2].map(|()| server.client(app(), options()).expect("in memory"));
+    let put = writer.blobs().put_bytes(&content(LARGE)).await.expect("there is room");
+    confirmed(&writer, "add", &("a", &put)).await;
+    reader.online().await.expect("let in");
+    let photo = photo(&reader, "a").await;
+    reader.go_offline();
+    let read = reader.blobs().read("photos", "a", "photo", &photo).await;
+    assert!(matches!(read, Err(iolite::BlobReadError::Unavailable)), "{read:?}");
 }
