@@ -128,7 +128,7 @@ impl Core {
 }
 
 impl Core {
-    fn lead(&mut self, monotonic_ms: f64, wall_ms: f64, input: Input) -> Result<(), JsValue> {
+    pub(crate) fn lead(&mut self, monotonic_ms: f64, wall_ms: f64, input: Input) -> Result<(), JsValue> {
         self.role.client()?.handle(now(monotonic_ms, wall_ms), input);
         Ok(())
     }

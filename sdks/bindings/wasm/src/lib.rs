@@ -5,6 +5,7 @@
 //! Times are milliseconds: of a monotonic clock for instants, since 1970 for wall times.
 
 mod blob;
+mod blobs;
 mod core;
 mod failure;
 mod following;

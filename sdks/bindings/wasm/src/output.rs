@@ -1,8 +1,8 @@
 //! What the core asks for, as arrays that begin with their kind.
 
 use iolite_client::{
-    CallStatus, Connection, FollowerOutput, Gateway, MutationStatus, Output, Pending, ReactionId, RunOf, StorageChange,
-    Ticket,
+    BlobOutput, CallStatus, Connection, FollowerOutput, Gateway, MutationStatus, Output, Pending, ReactionId, RunOf,
+    StorageChange, Ticket,
 };
 use iolite_machine::{Machine, PersistId};
 use iolite_values::{Attempt, Counter};
@@ -10,6 +10,7 @@ use iolite_wire::message::GoodbyeReason;
 use js_sys::{Array, Uint8Array};
 use wasm_bindgen::prelude::*;
 
+use crate::blobs::chunk_to_js;
 use crate::core::Core;
 use crate::role::Role;
 
@@ -56,6 +57,19 @@ pub enum OutputKind {
     LogDiffers,
     /// The number of a log whose members are others than before, or `undefined` if this core was not asked to join it.
     LogMembers,
+    /// The gateway's place among the addresses: a link to its `/blobs` is wanted.
+    BlobsConnect,
+    BlobsDisconnect,
+    /// The frame.
+    BlobsSend,
+    /// The upload, and the chunk that it wants to have loaded.
+    ChunkLoad,
+    /// The download, and the chunk that it looks for.
+    ChunkLook,
+    /// A chunk to be kept, and its content.
+    ChunkKeep,
+    /// The download that has ended, and why it failed, or `undefined`.
+    Fetched,
 }
 
 #[wasm_bindgen]
@@ -96,7 +110,7 @@ impl Core {
                 array(OutputKind::LogMembers, [log])
             }
             Output::ReadOutbox => array(OutputKind::ReadOutbox, []),
-            Output::Blobs(_) => array(OutputKind::ReadOutbox, []),
+            Output::Blobs(output) => of_blobs(output),
             Output::Adopted { ticket, counter } => {
                 array(OutputKind::Adopted, [ticket_to_js(Some(ticket)), number(counter)])
             }
@@ -150,6 +164,25 @@ fn unavailable(reaction: ReactionId) -> Array {
 
 fn failed(reaction: ReactionId, message: &str) -> Array {
     array(OutputKind::ReactionFailed, [JsValue::from_f64(reaction.0 as f64), JsValue::from_str(message)])
+}
+
+fn of_blobs(output: BlobOutput) -> Array {
+    match output {
+        BlobOutput::Connect(Gateway(place)) => array(OutputKind::BlobsConnect, [JsValue::from_f64(f64::from(place))]),
+        BlobOutput::Disconnect => array(OutputKind::BlobsDisconnect, []),
+        BlobOutput::Send(frame) => array(OutputKind::BlobsSend, [bytes(&frame)]),
+        BlobOutput::Load { upload, chunk } => {
+            array(OutputKind::ChunkLoad, [JsValue::from_f64(upload.0 as f64), chunk_to_js(chunk)])
+        }
+        BlobOutput::Look { download, chunk } => {
+            array(OutputKind::ChunkLook, [JsValue::from_f64(f64::from(download.0)), chunk_to_js(chunk)])
+        }
+        BlobOutput::Keep { chunk, content } => array(OutputKind::ChunkKeep, [chunk_to_js(chunk), bytes(&content)]),
+        BlobOutput::Fetched { download, result } => {
+            let why = result.err().map_or(JsValue::UNDEFINED, |why| JsValue::from_str(&why));
+            array(OutputKind::Fetched, [JsValue::from_f64(f64::from(download.0)), why])
+        }
+    }
 }
 
 fn array<const N: usize>(kind: OutputKind, rest: [JsValue; N]) -> Array {

@@ -1,6 +1,7 @@
 /** The client for browsers and Node: a schema, mutators, and a client that keeps both in step with a server. */
 
 export { blobOf } from "./blob/blobOf.js";
+export type { BlobPart, Blobs, BlobSource, BlobState, OpenBlob } from "./blob/blobs.js";
 export { BlobValue } from "./blob/value.js";
 export { createClient } from "./client/createClient.js";
 export { type DevelopmentServer, developmentServer } from "./client/developmentServer.js";

@@ -6,7 +6,7 @@
  */
 
 import { makeBlob } from "../blob/value.js";
-import { Core, LiveWriter, makeBlobsWith } from "../wasm/iolite_wasm.js";
+import { BlobBuilder, BlobWalk, Core, LiveWriter, makeBlobsWith } from "../wasm/iolite_wasm.js";
 import { indexArgument, refusal, type RefusalCode, shown, textArgument } from "./checks.js";
 import { boundValues, cellContent, cellValue, elementsOf, isArray, isBytes } from "./values.js";
 
@@ -54,6 +54,7 @@ const reaction = number("the reaction");
 const log = index("the log");
 const view = text("the view");
 const ticket = text("the ticket");
+const chunk = text("the chunk");
 const named = [text("the name"), text("the arguments")] as const;
 const tables = [text("the table"), list("the columns", text("a column")), list("the shapes", flag("a shape"))] as const;
 
@@ -96,15 +97,22 @@ const CORE: Rows<Core> = {
   begin: [],
   beginAgain: [],
   beginPeek: [view],
+  blobsFrame: [bytes("the frame"), ...now],
+  blobsLinked: now,
+  blobsLost: now,
+  blobsWait: [],
   call: [ticket, ...named, wall],
   callAgain: [ticket, ...named, orNothing(text("the log")), orNothing(value("the instance")), flag("whether it is stored"), wall],
   callStatus: [ticket],
   called: [mutation],
   cancel: [mutation],
+  chunkLoaded: [number("the upload"), chunk, orNothing(bytes("the chunk")), ...now],
+  chunkLooked: [number("the download"), chunk, orNothing(bytes("the chunk")), ...now],
   deadline: [],
   difference: [view, view, orNothing(text("the table"))],
   dismiss: [mutation],
   endPeek: [],
+  fetchBlob: [table, key, column, text("the blob"), number("the first byte"), number("the end")],
   finish: [text("the end"), text("the message")],
   frame: [bytes("the frame"), ...now],
   goOffline: [],
@@ -137,6 +145,7 @@ const CORE: Rows<Core> = {
   renew: [reaction],
   setToken: [text("the token"), monotonic],
   stop: [reaction],
+  stopFetching: [number("the download")],
   storageFull: now,
   tabGone: [number("the tab"), ...now],
   takeBack: [ticket],
@@ -145,6 +154,10 @@ const CORE: Rows<Core> = {
   transact: [wall],
   viewsNumber: [],
 };
+
+const BUILDER: Rows<BlobBuilder> = { push: [bytes("the content")], pop: [], finish: [] };
+
+const WALK: Rows<BlobWalk> = { next: [], enter: [bytes("the node")] };
 
 const WRITER: Rows<LiveWriter> = {
   addTable: tables,
@@ -187,6 +200,17 @@ export function followCore(...given: Parameters<typeof Core.follow>): Core {
 export function openWriter(schema: string): LiveWriter {
   makeBlobsWith(makeBlob);
   return checkedModule(new LiveWriter(textArgument(schema, "call", "the schema")), WRITER);
+}
+
+/** Opens what cuts a stream into chunks. */
+export function openBuilder(): BlobBuilder {
+  makeBlobsWith(makeBlob);
+  return checkedModule(new BlobBuilder(), BUILDER);
+}
+
+/** Opens a walk through the chunks of a part of a blob. */
+export function openWalk(blob: string, from: number, to: number): BlobWalk {
+  return checkedModule(new BlobWalk(blob, from, to), WALK);
 }
 
 /** The same object with checks before each of its methods. */

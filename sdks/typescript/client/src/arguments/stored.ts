@@ -7,7 +7,7 @@
  */
 
 import { blobOf } from "../blob/blobOf.js";
-import { BlobValue } from "../blob/value.js";
+import { blobOfTree, BlobValue } from "../blob/value.js";
 import { copied, isPlainObject, refusal, shown } from "./checks.js";
 import { bytesOf, elementsOf, isArray, isBytes } from "./values.js";
 
@@ -70,7 +70,7 @@ function encodeObject(value: object, place: string): Json {
   }
   const blob = BlobValue.contentOf(value);
   if (blob !== undefined) {
-    return { $blob: base64(blob) };
+    return typeof blob === "string" ? (JSON.parse(blob) as Json) : { $blob: base64(blob) };
   }
   if (isArray(value)) {
     return elementsOf(value, "call", place).map((element, index) => encode(element, `${place}[${index}]`));
@@ -102,6 +102,9 @@ function decode(json: Json): unknown {
   }
   if (typeof json["$blob"] === "string") {
     return blobOf(bytesIn(json["$blob"]));
+  }
+  if (typeof json["$blob"] === "object" && json["$blob"] !== null) {
+    return blobOfTree(json["$blob"] as never);
   }
   return Object.fromEntries(
     Object.entries(json).map(([name, each]) => [name.startsWith("$") ? name.slice(1) : name, decode(each)]),

@@ -8,7 +8,7 @@ import { type BlobValue, makeBlob } from "./value.js";
 const INLINE_BYTES_MAX = 4096;
 
 /**
- * A blob of these bytes, for now of at most 4 KiB.
+ * A blob of these bytes, of at most 4 KiB. `client.blobs.put()` makes longer ones.
  *
  * @throws code `call` for anything but a Uint8Array, and for a longer one.
  */
@@ -18,7 +18,7 @@ export function blobOf(bytes: Uint8Array): BlobValue {
   }
   const content = bytesOf(bytes, "call", "the content of a blob");
   if (content.length > INLINE_BYTES_MAX) {
-    throw refusal("call", `a blob of ${content.length} bytes: those of more than ${INLINE_BYTES_MAX} are not built yet`);
+    throw refusal("call", `a blob of ${content.length} bytes: make those of more than ${INLINE_BYTES_MAX} with client.blobs.put()`);
   }
   return makeBlob(content);
 }

@@ -76,9 +76,58 @@ test("a blob is read back from stored arguments, and is not changed by anybody",
 });
 
 test("more than 4 KiB are refused with a sentence that says so", () => {
-  assert.throws(() => blobOf(new Uint8Array(4097)), { code: "call", message: /a blob of 4097 bytes.*not built yet/ });
+  assert.throws(() => blobOf(new Uint8Array(4097)), { code: "call", message: /a blob of 4097 bytes.*blobs\.put/ });
   assert.throws(() => blobOf("text" as never), { code: "call", message: /a Uint8Array/ });
-  assert.throws(() => new BlobValue(undefined, content), { code: "call", message: /blobOf/ });
+  assert.throws(() => new BlobValue(undefined, content, 1), { code: "call", message: /blobOf/ });
+});
+
+/** No two chunks of it are equal. */
+function large(length: number): Uint8Array {
+  return Uint8Array.from({ length }, (_, place) => Math.floor(place / 65_536) * 7 + Math.floor(place / 256) + place);
+}
+
+describe("large blobs", () => {
+  const open = servedApps({ name: "large-blobs", schema, mutators });
+
+  test("go from a stream on one device to another client, byte for byte", async () => {
+    const [writer, reader] = [await open(), await open()];
+    const bytes = large(3 * 1024 * 1024);
+    const photo = await writer.blobs.put(new Blob([bytes.slice(0, 1_000_000), bytes.slice(1_000_000)]).stream());
+    assert.equal(photo.length, bytes.length);
+    await writer.mutate.add({ id: "large", photo }).until("confirmed");
+    const seen: BlobValue[] = [];
+    reader.react((tx) => tx.photos.get("large"), {}, ({ data }) => data && seen.push(data.photo));
+    await until("the row", () => seen.length > 0);
+    const [read] = seen;
+    assert.ok(read !== undefined);
+    assert.deepEqual([read.length, read.digest], [photo.length, photo.digest]);
+    const blob = reader.blobs.open("photos", "large", "photo", read);
+    assert.deepEqual(await blob.state(), { here: "none", bytesHere: 0 });
+    assert.deepEqual(await blob.bytes({ from: 1_000_000, to: 1_000_010 }), bytes.slice(1_000_000, 1_000_010));
+    assert.deepEqual(await blob.state(), { here: "part", bytesHere: 65_536 });
+    assert.ok(Buffer.from(await blob.bytes()).equals(bytes));
+    assert.equal((await blob.state()).here, "all");
+    assert.throws(() => read.bytes(), { code: "call", message: /blobs\.open/ });
+  });
+
+  test("are refused where they were read from another row", async () => {
+    const client = await open();
+    await client.mutate.add({ id: "one", photo: await client.blobs.put(large(100_000)) }).until("confirmed");
+    const copied = client.mutate.copy({ from: "one", to: "one" });
+    await assert.rejects(copied.until("confirmed"), /a blob of one row is not put into another/);
+  });
+
+  test("are made of nothing but bytes, and fail with their stream", async () => {
+    const client = await open();
+    await assert.rejects(client.blobs.put("text" as never), { code: "call", message: /a Uint8Array, a Blob, or a stream/ });
+    const failing = new ReadableStream<Uint8Array>({
+      pull: (controller) => controller.error(new Error("the camera is gone")),
+    });
+    await assert.rejects(client.blobs.put(failing), /the camera is gone/);
+    const text = new ReadableStream({ start: (controller) => controller.enqueue("text") });
+    await assert.rejects(client.blobs.put(text as never), { code: "call", message: /Uint8Arrays/ });
+    assert.equal((await client.blobs.put(new Uint8Array())).length, 0);
+  });
 });
 
 before(() => platform.loadCore());

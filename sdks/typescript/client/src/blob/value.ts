@@ -8,37 +8,49 @@ import { refusal } from "../arguments/checks.js";
 
 const ofThisPackage = Symbol("made by this package");
 
-/** A value of a column `s.blob()`. Make one with `blobOf()`. */
+/** The content of a blob that lies in its row, or the text that names the chunks of a longer one. */
+export type BlobContent = Uint8Array | string;
+
+/** A value of a column `s.blob()`. Make one with `blobOf()`, or with `client.blobs.put()` if it may be longer than 4 KiB. */
 export class BlobValue {
-  readonly #content: Uint8Array;
+  readonly #content: BlobContent;
   readonly #digest: string | undefined;
+  readonly #length: number;
 
   /** @internal */
-  constructor(maker: unknown, content: Uint8Array, digest?: string) {
+  constructor(maker: unknown, content: BlobContent, length: number, digest?: string) {
     if (maker !== ofThisPackage) {
-      throw refusal("call", "make a blob with blobOf()");
+      throw refusal("call", "make a blob with blobOf(), or with client.blobs.put()");
     }
     this.#content = content;
+    this.#length = length;
     this.#digest = digest;
   }
 
   /** Bytes of content. */
   get length(): number {
-    return this.#content.length;
+    return this.#length;
   }
 
-  /** Names the content, as 64 hexadecimal digits; undefined until the blob is read from a row. Blobs of equal length and digest are equal. */
+  /** Names the content, as 64 hexadecimal digits; undefined for one that `blobOf()` made, until it is read from a row. Blobs of equal length and digest are equal. */
   get digest(): string | undefined {
     return this.#digest;
   }
 
-  /** A copy of the content. */
+  /**
+   * A copy of the content, of a blob of up to 4 KiB.
+   *
+   * @throws code `call` for a longer one: `client.blobs.open()` reads it.
+   */
   bytes(): Uint8Array {
+    if (typeof this.#content === "string") {
+      throw refusal("call", `a blob of ${this.#length} bytes is read with client.blobs.open()`);
+    }
     return this.#content.slice();
   }
 
   /** @internal The content, which is not to be changed. Undefined for anything but a blob. */
-  static contentOf(value: unknown): Uint8Array | undefined {
+  static contentOf(value: unknown): BlobContent | undefined {
     return typeof value === "object" && value !== null && #content in value ? value.#content : undefined;
   }
 }
@@ -47,14 +59,19 @@ export class BlobValue {
 export class BlobForCore {
   readonly #isOne = true;
 
-  constructor(readonly blob: Uint8Array) {}
+  constructor(readonly blob: BlobContent) {}
 
   static is(value: object): value is BlobForCore {
     return #isOne in value;
   }
 }
 
-/** @internal The bytes are nobody else's. The core says the digest. */
-export function makeBlob(content: Uint8Array, digest?: string): BlobValue {
-  return new BlobValue(ofThisPackage, content, digest);
+/** @internal The bytes are nobody else's. The core says digest and length. */
+export function makeBlob(content: BlobContent, digest?: string, length?: number): BlobValue {
+  return new BlobValue(ofThisPackage, content, length ?? content.length, digest);
+}
+
+/** @internal A blob of the text that names its chunks. */
+export function blobOfTree(tree: { readonly length: number; readonly digest: string }): BlobValue {
+  return makeBlob(JSON.stringify({ $blob: tree }), tree.digest, tree.length);
 }

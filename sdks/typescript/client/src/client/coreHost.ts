@@ -94,6 +94,21 @@ export abstract class CoreHost {
     return result;
   }
 
+  /**
+   * Begins to fetch bytes of the blob of a cell, and gives the number of the fetch. The caller drains.
+   *
+   * @throws code `call` for a table or column that the schema does not have.
+   */
+  fetchBlob(table: string, key: unknown, column: string, blob: string, from: number, to: number): number {
+    const binding = this.#stage.tables.find(({ name }) => name === table);
+    const place = binding?.columns.indexOf(column) ?? -1;
+    if (binding === undefined || place < 0) {
+      throw new IoliteError("call", `the schema has no column ${JSON.stringify(column)} in a table ${JSON.stringify(table)}`);
+    }
+    const values = Array.isArray(key) ? key : [key];
+    return this.callOnly((core) => core.fetchBlob(binding.number, values, place, blob, from, to));
+  }
+
   /** Calls the core; the caller drains. Inside a closure the core refuses what it cannot do then. */
   callOnly<T>(use: (core: Core, monotonicMs: number, wallMs: number) => T): T {
     if (this.#peeks) {
@@ -279,6 +294,13 @@ export abstract class CoreHost {
       case OutputKind.Connect:
       case OutputKind.Disconnect:
       case OutputKind.Send:
+      case OutputKind.BlobsConnect:
+      case OutputKind.BlobsDisconnect:
+      case OutputKind.BlobsSend:
+      case OutputKind.ChunkLoad:
+      case OutputKind.ChunkLook:
+      case OutputKind.ChunkKeep:
+      case OutputKind.Fetched:
       case OutputKind.ToTab:
       case OutputKind.ReadOutbox:
       case OutputKind.Adopted:

@@ -103,6 +103,13 @@ export class FollowerHost extends CoreHost {
       case OutputKind.Connect:
       case OutputKind.Disconnect:
       case OutputKind.Send:
+      case OutputKind.BlobsConnect:
+      case OutputKind.BlobsDisconnect:
+      case OutputKind.BlobsSend:
+      case OutputKind.ChunkLoad:
+      case OutputKind.ChunkLook:
+      case OutputKind.ChunkKeep:
+      case OutputKind.Fetched:
       case OutputKind.ToTab:
       case OutputKind.ReadOutbox:
       case OutputKind.Adopted:

@@ -1,6 +1,8 @@
 /** Drives the core of the tab that leads: the link to the server, the storage, and the tabs that follow. */
 
 import { openCore } from "../arguments/module.js";
+import { BlobLink } from "../blob/blobLink.js";
+import type { ChunkStore } from "../blob/chunkStore.js";
 import { newId } from "../id.js";
 import type { Link } from "../platform/platform.js";
 import type { Storage } from "../storage/storage.js";
@@ -19,6 +21,7 @@ export interface LeaderHostOptions extends CoreHostOptions {
   readonly user: string;
   /** Undefined where there are no other tabs. */
   readonly channel: TabChannel | undefined;
+  readonly chunks: ChunkStore;
   /** What all tabs are told. */
   sharedState(): SharedState;
 }
@@ -31,6 +34,8 @@ export class LeaderHost extends CoreHost {
   readonly #options: LeaderHostOptions;
   readonly #stopListening: () => void;
   readonly #storage: Storage;
+  /** Chunks, and the link to `/blobs`. */
+  readonly blobs: BlobLink;
   #link: Link | undefined;
   /** Counts what was asked for of the link. */
   #connecting = 0;
@@ -54,6 +59,11 @@ export class LeaderHost extends CoreHost {
     super(core, storage, options, events);
     this.#storage = storage;
     this.#options = options;
+    this.blobs = new BlobLink(options.platform, options.urls, options.chunks, {
+      linked: () => this.receive(() => this.core.blobsLinked(...this.now())),
+      lost: () => this.receive(() => this.core.blobsLost(...this.now())),
+      frame: (bytes) => this.receive(() => this.core.blobsFrame(bytes, ...this.now())),
+    });
     this.#stopListening = options.platform.onDevice({
       awake: () => this.receive(() => this.#wake()),
       left: () => undefined,
@@ -111,6 +121,7 @@ export class LeaderHost extends CoreHost {
   #cutOff(): void {
     this.#stopListening();
     this.#disconnect();
+    this.blobs.end();
   }
 
   /** The core makes room, and hands out anew what was dropped. */
@@ -132,6 +143,24 @@ export class LeaderHost extends CoreHost {
         return this.#disconnect();
       case OutputKind.Send:
         return this.#link?.send(output.bytes);
+      case OutputKind.BlobsConnect:
+        return this.blobs.connect(output.gateway);
+      case OutputKind.BlobsDisconnect:
+        return this.blobs.disconnect();
+      case OutputKind.BlobsSend:
+        return this.blobs.send(output.bytes);
+      case OutputKind.ChunkLoad:
+        return this.blobs.load(output.chunk, (content) =>
+          this.receive(() => this.core.chunkLoaded(output.asker, output.chunk, content, ...this.now())),
+        );
+      case OutputKind.ChunkLook:
+        return this.blobs.load(output.chunk, (content) =>
+          this.receive(() => this.core.chunkLooked(output.asker, output.chunk, content, ...this.now())),
+        );
+      case OutputKind.ChunkKeep:
+        return this.blobs.keep(output.chunk, output.bytes);
+      case OutputKind.Fetched:
+        return this.blobs.fetched(output.download, output.problem);
       case OutputKind.ToTab:
         return this.#options.channel?.post({
           kind: "toTab",

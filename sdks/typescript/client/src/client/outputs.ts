@@ -39,6 +39,12 @@ export type OwnOutput =
   | { readonly kind: OutputKind.Connect; readonly gateway: number }
   | { readonly kind: OutputKind.Disconnect | OutputKind.ReadOutbox | OutputKind.Adopted }
   | { readonly kind: OutputKind.Send | OutputKind.ToLeader; readonly bytes: Uint8Array }
+  | { readonly kind: OutputKind.BlobsConnect; readonly gateway: number }
+  | { readonly kind: OutputKind.BlobsDisconnect }
+  | { readonly kind: OutputKind.BlobsSend; readonly bytes: Uint8Array }
+  | { readonly kind: OutputKind.ChunkLoad | OutputKind.ChunkLook; readonly asker: number; readonly chunk: string }
+  | { readonly kind: OutputKind.ChunkKeep; readonly chunk: string; readonly bytes: Uint8Array }
+  | { readonly kind: OutputKind.Fetched; readonly download: number; readonly problem: string | undefined }
   | { readonly kind: OutputKind.ToTab; readonly tab: TabId; readonly bytes: Uint8Array };
 
 export type CoreOutput =
@@ -59,12 +65,23 @@ export function readOutput(raw: readonly unknown[]): CoreOutput {
   const [kind, first, second, third] = raw as [OutputKind, never, never, never];
   switch (kind) {
     case OutputKind.Connect:
+    case OutputKind.BlobsConnect:
       return { kind, gateway: first };
+    case OutputKind.ChunkLoad:
+    case OutputKind.ChunkLook:
+      return { kind, asker: first, chunk: second };
+    case OutputKind.ChunkKeep:
+      return { kind, chunk: first, bytes: second };
+    case OutputKind.Fetched:
+      return { kind, download: first, problem: second };
+    case OutputKind.BlobsDisconnect:
+      return { kind };
     case OutputKind.Disconnect:
     case OutputKind.ReadOutbox:
     case OutputKind.Adopted:
       return { kind };
     case OutputKind.Send:
+    case OutputKind.BlobsSend:
     case OutputKind.ToLeader:
       return { kind, bytes: first };
     case OutputKind.ToTab:

@@ -4,6 +4,7 @@
  * Invariant: what the app holds (observations, handles, lists) is the same object before and after that.
  */
 
+import { type ChunkStore, indexedDbChunks, memoryChunks } from "../blob/chunkStore.js";
 import { IoliteError } from "../errors.js";
 import type { Mutator } from "../mutators.js";
 import { ALONE, type Leadership, seekLeadership } from "../tabs/leadership.js";
@@ -45,6 +46,7 @@ export class Seat implements CoreHostEvents {
   readonly views = new ViewsWatch(this.notifier);
   readonly book: MutationBook;
   readonly logs: Logs;
+  readonly chunks: ChunkStore;
   readonly pending: Watched<readonly PendingMutation[]>;
   readonly refused: Watched<readonly RefusedMutation[]>;
   readonly settled = new Listeners<SettledMutation>();
@@ -76,6 +78,8 @@ export class Seat implements CoreHostEvents {
     this.#leadership = place.leadership;
     this.#writer = place.leadership === ALONE || platform.locks === undefined ? undefined : new WriterMark(platform.locks, name);
     this.#storageMessage = chosen.message;
+    const { indexedDB } = platform;
+    this.chunks = chosen.storage.kind === "memory" || indexedDB === undefined ? memoryChunks() : indexedDbChunks(indexedDB, `${name}/chunks`);
     this.connection = new ConnectionWatch(this.notifier, chosen.storage.kind);
     this.connection.change({ paused: options.paused === true, message: chosen.message });
     if (chosen.storage.kind === "indexeddb" && platform.openChannel !== undefined) {
@@ -321,7 +325,8 @@ export class Seat implements CoreHostEvents {
     const { url, batch, schema, user, development, cacheBytes } = this.options;
     const { platform, chosen } = this.place;
     const sharedState = () => ({ paused: this.connection.state.paused, persistent: this.connection.state.persistent });
-    const options = { platform, urls: addressesOf(url), batchMs: batch?.ms ?? 0, token: this.#tokens.current, user, schema, development, cacheBytes, channel: this.#channel, sharedState };
+    const { chunks } = this;
+    const options = { platform, chunks, urls: addressesOf(url), batchMs: batch?.ms ?? 0, token: this.#tokens.current, user, schema, development, cacheBytes, channel: this.#channel, sharedState };
     return LeaderHost.open(chosen.storage, stored, options, this);
   }
 
@@ -366,6 +371,7 @@ export class Seat implements CoreHostEvents {
   /** Not before all is written: who leads next reads the storage. */
   #letGo(): void {
     this.place.chosen.storage.close();
+    this.chunks.close();
     this.#writer?.end();
     this.#leadership.release();
   }

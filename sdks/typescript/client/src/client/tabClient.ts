@@ -2,6 +2,7 @@
 
 import { functionOf, optionsOf, textArgument, wordOf } from "../arguments/checks.js";
 import { encodeArguments } from "../arguments/stored.js";
+import { type Blobs, TabBlobs } from "../blob/blobs.js";
 import { IoliteError } from "../errors.js";
 import { newId } from "../id.js";
 import type { LiveCellName } from "../live/binding.js";
@@ -41,11 +42,13 @@ export class TabClient implements Client {
   readonly mutate: Record<string, (args?: unknown) => MutationHandle> = {};
   #live: LiveTables<Schema> | undefined;
   readonly #seat: Seat;
+  readonly blobs: Blobs;
   readonly #mutators: Readonly<Record<string, Mutator>>;
 
   constructor(seat: Seat) {
     this.schema = seat.options.schema;
     this.#seat = seat;
+    this.blobs = new TabBlobs(seat);
     this.#mutators = seat.options.mutators.byName as Record<string, Mutator>;
     for (const name of Object.keys(this.#mutators)) {
       this.mutate[name] = (args) => this.#call(name, args);

@@ -1,5 +1,6 @@
 /** The client as apps see it. */
 
+import type { Blobs } from "../blob/blobs.js";
 import type { LiveTables } from "../live/types.js";
 import type { ArgumentsOf, Mutators } from "../mutators.js";
 import type { InstanceOf, LogDefinition } from "../schema/log.js";
@@ -211,6 +212,8 @@ export interface Log<O = unknown> {
 /** A client of one user on this device. Made by `createClient()`. */
 export interface Client<S extends Schema = Schema, M = unknown> {
   readonly schema: S;
+  /** Large values of rows: put onto this device, and read piece by piece. */
+  readonly blobs: Blobs;
   /**
    * The app's mutators. A call returns at once; its effect is visible in the view `optimistic`.
    *
