@@ -1,0 +1,391 @@
+//! The kept calls of one table, and how a call becomes one.
+//!
+//! Invariant: each effect is of a call that is kept, and each kept call has an effect. A call ends once: with its effects.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use iolite_values::{Blob, Counter, Operation, Row, RowKey, Table, TableId, Timestamp, Value, Write};
+
+use crate::chain::{Chain, Effect, Kept, shown_on};
+use crate::change::{Change, scalar};
+use crate::limits::{GROUP_BYTES_MAX, KEPT_BYTES_MAX, KEPT_CALLS_MAX, KEPT_ROWS_MAX};
+use crate::sets::Set;
+use crate::stored::Entry;
+use crate::{RowVersion, row_version};
+
+/// How a table deals with two who write a row unseen by each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheme {
+    /// A conflict, which the app resolves.
+    Causal,
+    /// The later write stands, column by column.
+    Eventual,
+}
+
+/// A row as the server has it, as far as the client knows.
+#[derive(Clone, Copy, Debug)]
+pub enum Confirmed<'a> {
+    /// The row is not held whole, and nobody tells of it.
+    Unknown,
+    Absent,
+    There(&'a Row),
+}
+
+/// The calls that a view of rows has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Which {
+    All,
+    /// The calls that a restart would find.
+    Durable,
+}
+
+/// A call that ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ending {
+    pub call: Counter,
+    pub how: How,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum How {
+    /// The confirmed rows contain it. No timestamp: its effects took each other back, so nothing was sent.
+    Confirmed(Option<Timestamp>),
+    /// A person did not keep an effect of it.
+    Overruled,
+    /// The store refused it, for this reason.
+    Refused(String),
+}
+
+/// Why a call is not kept. Nothing of it was.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum KeepError {
+    #[error("call {} is kept already", .0.0)]
+    Twice(Counter),
+    #[error("a table that syncs holds scalars and blobs, and a call writes one table: {0:?} is none of its operations")]
+    Operation(Box<Operation>),
+    #[error("a row of a table that syncs holds scalars and blobs, up to {max} cells", max = Table::COLUMNS_MAX)]
+    Row,
+    #[error("{KEPT_CALLS_MAX} calls of this table wait already: connect, so that they are sent, or resolve conflicts")]
+    TooManyCalls,
+    #[error("calls of this table have written {KEPT_ROWS_MAX} rows already: connect, so that they are sent")]
+    TooManyRows,
+    #[error("calls of this table that wait take {KEPT_BYTES_MAX} bytes already: connect, so that they are sent")]
+    TooManyBytes,
+    #[error(
+        "this call and the ones that share rows with it have more than {GROUP_BYTES_MAX} bytes: write fewer rows in one call"
+    )]
+    GroupTooLarge,
+}
+
+/// A rule that is left out, for tests: histories have to find it. Everything else leaves it at [`Broken::Nothing`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Broken {
+    #[default]
+    Nothing,
+    /// The base of a kept effect follows the confirmed row.
+    BaseMovesOn,
+    /// A chain is judged while a set carries it.
+    JudgeBeforeOutcome,
+    /// Effects of a row in a set join the chain that was sent.
+    FoldWhatWasSent,
+    /// A refused set ends all of its calls.
+    OneRefusedAll,
+}
+
+/// A kept call.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Call {
+    pub(crate) keys: BTreeSet<RowKey>,
+    /// A set that it was in was refused, so its group is sent by itself.
+    pub(crate) alone: bool,
+    /// Storage has it.
+    pub(crate) durable: bool,
+}
+
+/// The kept calls, the open change set and the conflicts of one table. Pure: the client that owns it stores, sends and tells.
+#[derive(Clone, Debug)]
+pub struct RowSync {
+    pub(crate) table: TableId,
+    pub(crate) scheme: Scheme,
+    pub(crate) calls: BTreeMap<Counter, Call>,
+    pub(crate) rows: BTreeMap<RowKey, Kept>,
+    pub(crate) set: Option<Set>,
+    /// The place of the next effect.
+    pub(crate) next_place: u64,
+    /// The entries of storage that are other than storage has them.
+    pub(crate) dirty: BTreeSet<Entry>,
+    pub(crate) broken: Broken,
+}
+
+impl Scheme {
+    pub(crate) fn put(self, value: Value) -> Operation {
+        match self {
+            Scheme::Causal => Operation::Put(value),
+            Scheme::Eventual => Operation::Assign(value),
+        }
+    }
+}
+
+impl RowSync {
+    pub fn new(table: TableId, scheme: Scheme) -> RowSync {
+        let (calls, rows, dirty) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
+        RowSync { table, scheme, calls, rows, set: None, next_place: 0, dirty, broken: Broken::Nothing }
+    }
+
+    /// The same with a rule left out.
+    pub fn break_for_tests(&mut self, broken: Broken) {
+        self.broken = broken;
+    }
+
+    pub fn table(&self) -> TableId {
+        self.table
+    }
+
+    /// Keeps a call that ran: its writes, and the rows that the run saw. `bases` has the version of the row that the user saw, where the app told it.
+    ///
+    /// # Errors
+    /// [`KeepError`], and nothing is kept.
+    pub fn keep(
+        &mut self,
+        call: Counter,
+        writes: &[Write],
+        saw: impl Fn(&RowKey) -> Row,
+        bases: &BTreeMap<RowKey, RowVersion>,
+    ) -> Result<(), KeepError> {
+        if self.calls.contains_key(&call) {
+            return Err(KeepError::Twice(call));
+        }
+        let changes = Change::of_writes(self.table, writes);
+        let changes = changes.map_err(|write| KeepError::Operation(Box::new(write.operation.clone())))?;
+        let mut next = RowSync { dirty: BTreeSet::new(), ..self.clone_for(changes.keys()) };
+        for (key, change) in changes {
+            let row = saw(&key);
+            check_row(&row)?;
+            next.add_effect(&key, call, change, row, bases.get(&key).copied());
+        }
+        self.check_room(&next, call)?;
+        self.adopt(next);
+        Ok(())
+    }
+
+    /// The part of it that effects on these rows can change. (A call is tried on it first, so that one that is refused leaves nothing.)
+    fn clone_for<'a>(&self, keys: impl Iterator<Item = &'a RowKey>) -> RowSync {
+        let rows = keys.filter_map(|key| Some((key.clone(), self.rows.get(key)?.clone())));
+        RowSync {
+            rows: rows.collect(),
+            next_place: self.next_place,
+            broken: self.broken,
+            ..RowSync::new(self.table, self.scheme)
+        }
+    }
+
+    fn check_room(&self, next: &RowSync, call: Counter) -> Result<(), KeepError> {
+        let new_rows = next.rows.keys().filter(|key| !self.rows.contains_key(*key)).count();
+        if self.calls.len() + next.calls.len() > KEPT_CALLS_MAX {
+            return Err(KeepError::TooManyCalls);
+        }
+        if self.rows.len() + new_rows > KEPT_ROWS_MAX {
+            return Err(KeepError::TooManyRows);
+        }
+        let of = |rows: &RowSync, key| rows.rows.get(key).map_or(0, |kept| kept_bytes(key, kept));
+        let grown: usize = next.rows.keys().map(|key| of(next, key)).sum();
+        let before: usize = next.rows.keys().map(|key| of(self, key)).sum();
+        if self.size_bytes() + grown - before > KEPT_BYTES_MAX {
+            return Err(KeepError::TooManyBytes);
+        }
+        let joined = next.rows.values().filter_map(|kept| kept.waiting.as_ref()).flat_map(Chain::calls);
+        let joined: BTreeSet<Counter> = joined.filter(|other| *other != call).collect();
+        let mut keys: BTreeSet<RowKey> = next.rows.keys().cloned().collect();
+        joined.into_iter().for_each(|other| keys.extend(self.group_of(other).keys));
+        let chain = |key| next.waiting(key).or_else(|| self.waiting(key));
+        let bytes = keys.iter().map(|key| chain(key).map_or(0, |chain| sent_bytes(key, chain)));
+        if bytes.sum::<usize>() > GROUP_BYTES_MAX { Err(KeepError::GroupTooLarge) } else { Ok(()) }
+    }
+
+    fn adopt(&mut self, next: RowSync) {
+        self.calls.extend(next.calls);
+        self.rows.extend(next.rows);
+        self.dirty.extend(next.dirty);
+        self.next_place = next.next_place;
+    }
+
+    pub(crate) fn add_effect(
+        &mut self,
+        key: &RowKey,
+        call: Counter,
+        change: Change,
+        saw: Row,
+        given: Option<RowVersion>,
+    ) {
+        let effect = Effect { place: self.next_place, call, change };
+        self.next_place += 1;
+        let (scheme, broken) = (self.scheme, self.broken);
+        let kept = self.rows.entry(key.clone()).or_default();
+        let given = given.filter(|version| {
+            scheme == Scheme::Causal
+                && *version != row_version(&saw)
+                && !kept.chains().any(|chain| chain.has_shown(scheme, *version))
+        });
+        let onto = match &kept.sent {
+            Some(sent) => sent.shown(scheme),
+            None => base_of(scheme, saw),
+        };
+        let chain = match &mut kept.sent {
+            Some(sent) if broken == Broken::FoldWhatWasSent => sent,
+            Some(_) | None => kept.waiting.get_or_insert_with(|| Chain::on(onto)),
+        };
+        chain.given = given.or(chain.given);
+        chain.effects.push(effect);
+        self.calls.entry(call).or_default().keys.insert(key.clone());
+        self.dirty.extend([Entry::Row(key.clone()), Entry::Call(call)]);
+    }
+
+    /// A call is in storage: it may be sent.
+    pub fn saved(&mut self, call: Counter) {
+        if let Some(call) = self.calls.get_mut(&call) {
+            call.durable = true;
+        }
+    }
+
+    /// A row as it is shown, if any call of the view has written it. A row that is gone is [`Row::default`].
+    pub fn shown(&self, key: &RowKey, which: Which, confirmed: Confirmed<'_>) -> Option<Row> {
+        let kept = self.rows.get(key)?;
+        let is_of_view = |effect: &&Effect| match which {
+            Which::All => true,
+            Which::Durable => self.calls.get(&effect.call).is_some_and(|call| call.durable),
+        };
+        let effects: Vec<&Effect> = kept.effects().filter(is_of_view).collect();
+        effects.first()?;
+        let base = match (self.scheme, confirmed) {
+            (Scheme::Causal, _) => kept.chains().next()?.onto.clone(),
+            (Scheme::Eventual, Confirmed::There(row)) => row.clone(),
+            (Scheme::Eventual, Confirmed::Absent | Confirmed::Unknown) => Row::default(),
+        };
+        Some(shown_on(base, self.scheme, effects))
+    }
+
+    /// All rows that kept calls have written, in the order of keys.
+    pub fn keys(&self) -> impl Iterator<Item = &RowKey> {
+        self.rows.keys()
+    }
+
+    /// The rows that the client has to stay subscribed to.
+    pub fn wanted(&self) -> impl Iterator<Item = &RowKey> {
+        self.rows.iter().filter(|(_, kept)| kept.chains().any(Chain::wants_row)).map(|(key, _)| key)
+    }
+
+    /// All kept calls, in the order of their counters.
+    pub fn calls(&self) -> impl Iterator<Item = Counter> {
+        self.calls.keys().copied()
+    }
+
+    /// Whether a change set carries a call.
+    pub fn is_sent(&self, call: Counter) -> bool {
+        self.set.as_ref().is_some_and(|set| set.calls.contains(&call))
+    }
+
+    /// All blobs that kept effects and their bases name. Their chunks have to stay on the device.
+    pub fn blobs(&self) -> impl Iterator<Item = &Blob> {
+        let chains = || self.rows.values().flat_map(Kept::chains);
+        let bases = chains().flat_map(|chain| chain.onto.cells()).filter_map(|(_, state)| scalar(state));
+        let cells = chains().flat_map(|chain| &chain.effects).filter_map(|effect| effect.change.cells());
+        bases.chain(cells.flat_map(|cells| cells.values())).filter_map(|value| match value {
+            Value::Blob(blob) => Some(&**blob),
+            Value::Null
+            | Value::Bool(_)
+            | Value::Int(_)
+            | Value::Float(_)
+            | Value::String(_)
+            | Value::Bytes(_)
+            | Value::Id(_) => None,
+        })
+    }
+
+    /// Bytes of all effects and of the rows that they rest on.
+    pub fn size_bytes(&self) -> usize {
+        self.rows.iter().map(|(key, kept)| kept_bytes(key, kept)).sum()
+    }
+
+    pub(crate) fn waiting(&self, key: &RowKey) -> Option<&Chain> {
+        self.rows.get(key)?.waiting.as_ref()
+    }
+
+    /// Ends a call: its effects are gone.
+    pub(crate) fn end(&mut self, call: Counter, how: How) -> Option<Ending> {
+        let gone = self.calls.remove(&call)?;
+        self.dirty.insert(Entry::Call(call));
+        for key in gone.keys {
+            self.without_effects(&key, |effect| effect.call == call);
+        }
+        Some(Ending { call, how })
+    }
+
+    pub(crate) fn without_effects(&mut self, key: &RowKey, goes: impl Fn(&Effect) -> bool) {
+        let Some(kept) = self.rows.get_mut(key) else { return };
+        for chain in [&mut kept.sent, &mut kept.waiting] {
+            if let Some(own) = chain {
+                own.effects.retain(|effect| !goes(effect));
+            }
+            chain.take_if(|own| own.effects.is_empty());
+        }
+        if *kept == Kept::default() {
+            self.rows.remove(key);
+        }
+        self.dirty.insert(Entry::Row(key.clone()));
+    }
+
+    /// # Panics
+    /// If an invariant of this crate does not hold.
+    pub fn validate(&self) {
+        let mut keys: BTreeMap<Counter, BTreeSet<RowKey>> = BTreeMap::new();
+        for (key, kept) in &self.rows {
+            assert!(kept.chains().next().is_some(), "a row is kept for its effects");
+            for chain in kept.chains() {
+                assert!(!chain.effects.is_empty(), "a chain has effects");
+            }
+            let places: Vec<u64> = kept.effects().map(|effect| effect.place).collect();
+            assert!(places.is_sorted_by(|one, next| one < next), "effects stand in their order");
+            assert!(places.iter().all(|place| *place < self.next_place), "no place is used twice");
+            for effect in kept.effects() {
+                keys.entry(effect.call).or_default().insert(key.clone());
+            }
+            for effect in kept.sent.iter().flat_map(|chain| &chain.effects) {
+                let folded = self.broken == Broken::FoldWhatWasSent;
+                assert!(self.is_sent(effect.call) || folded, "what was sent is of a call of the set");
+            }
+            for effect in kept.waiting.iter().flat_map(|chain| &chain.effects) {
+                assert!(!self.is_sent(effect.call), "a call is sent with all that it wrote");
+            }
+        }
+        let own = self.calls.iter().map(|(call, own)| (*call, own.keys.clone()));
+        assert_eq!(own.collect::<BTreeMap<_, _>>(), keys, "the effects are of kept calls");
+        let sent = self.set.iter().flat_map(|set| &set.calls);
+        assert!(sent.clone().all(|call| self.calls.contains_key(call)), "a set carries kept calls");
+    }
+}
+
+/// The part of a row that is kept as a base.
+fn base_of(scheme: Scheme, row: Row) -> Row {
+    match scheme {
+        Scheme::Causal => row,
+        Scheme::Eventual => {
+            let exists = row.exists();
+            let is_blob = |state: &_| matches!(scalar(state), Some(Value::Blob(_)));
+            Row::from_parts(exists, row.into_cells().filter(|(_, state)| is_blob(state)))
+        }
+    }
+}
+
+fn check_row(row: &Row) -> Result<(), KeepError> {
+    let fits = row.cells().count() <= Table::COLUMNS_MAX && row.cells().all(|(_, state)| scalar(state).is_some());
+    if fits { Ok(()) } else { Err(KeepError::Row) }
+}
+
+fn kept_bytes(key: &RowKey, kept: &Kept) -> usize {
+    key.as_bytes().len() + kept.chains().map(Chain::size_bytes).sum::<usize>()
+}
+
+/// About as many bytes as a chain takes in a set.
+fn sent_bytes(key: &RowKey, chain: &Chain) -> usize {
+    2 * key.as_bytes().len() + chain.fold().map_or(0, |change| change.size_bytes())
+}
