@@ -251,16 +251,7 @@ impl RowSync {
         }
         let gone = |(key, kept): (&RowKey, &Kept)| {
             let chain = kept.waiting.as_ref().filter(|chain| kept.sent.is_none() && position >= chain.judge_from)?;
-            let mut exists = match confirmed(key) {
-                Confirmed::Unknown => return None,
-                Confirmed::Absent => false,
-                Confirmed::There(_) => true,
-            };
-            let mut on_none = |change: &Change| {
-                let was_gone = !std::mem::replace(&mut exists, !matches!(change, Change::Delete));
-                matches!(change, Change::Update(_)) && was_gone
-            };
-            chain.effects.iter().find(|effect| on_none(&effect.change)).map(|effect| effect.call)
+            updates_none(chain, confirmed(key))
         };
         while let Some(call) = self.rows.iter().find_map(gone) {
             let reason = "a row that it updates was deleted meanwhile".to_owned();
@@ -289,10 +280,10 @@ impl RowSync {
     fn is_due<'a>(&self, group: &Group, position: Timestamp, confirmed: &impl Fn(&RowKey) -> Confirmed<'a>) -> bool {
         let is_ready = |key: &RowKey| {
             let Some(Kept { sent: None, waiting: Some(chain) }) = self.rows.get(key) else { return false };
-            match chain.judge(position, confirmed(key)) {
-                Judged::Same => true,
-                Judged::Other => self.scheme == Scheme::Eventual,
-                Judged::Open => false,
+            match (self.scheme, chain.judge(position, confirmed(key))) {
+                (Scheme::Causal, judged) => judged == Judged::Same,
+                (Scheme::Eventual, Judged::Same | Judged::Other) => updates_none(chain, confirmed(key)).is_none(),
+                (Scheme::Eventual, Judged::Open) => false,
             }
         };
         let is_durable = |call: &Counter| self.calls.get(call).is_some_and(|call| call.durable);
@@ -342,6 +333,25 @@ impl Prepared {
         let read = |key: &RowKey| 2 * key.as_bytes().len();
         self.writes.iter().map(write).sum::<usize>() + self.onto.keys().map(read).sum::<usize>()
     }
+}
+
+/// The first call of a chain that updates the row while it is not there.
+fn updates_none(chain: &Chain, confirmed: Confirmed<'_>) -> Option<Counter> {
+    let mut exists = match confirmed {
+        // The store tells.
+        Confirmed::Unknown => return None,
+        Confirmed::Absent => false,
+        Confirmed::There(_) => true,
+    };
+    for effect in &chain.effects {
+        match &effect.change {
+            Change::Update(_) if !exists => return Some(effect.call),
+            Change::Update(_) => {}
+            Change::Insert(_) => exists = true,
+            Change::Delete => exists = false,
+        }
+    }
+    None
 }
 
 /// The blob of a value, if it is a tree of chunks.
