@@ -38,7 +38,7 @@ fn run(steps: &[Step], scheme: Scheme, broken: Broken) -> Result<(), String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(96))]
+    #![proptest_config(ProptestConfig::default())]
 
     #[test]
     fn causal_writes_are_never_lost_and_never_cover_what_was_not_read(steps in prop::collection::vec(step(), 1..120)) {

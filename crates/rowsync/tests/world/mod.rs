@@ -533,7 +533,9 @@ impl World {
         }
         match self.rows.calls().next() {
             Some(call) => Err(format!("{call:?} never ends")),
-            None if !self.rows.entries().is_empty() || self.rows.keys().next().is_some() => Err("entries are left".into()),
+            None if !self.rows.entries().is_empty() || self.rows.keys().next().is_some() => {
+                Err("entries are left".into())
+            }
             None => Ok(()),
         }
     }
