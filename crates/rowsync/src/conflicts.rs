@@ -135,6 +135,7 @@ impl RowSync {
             self.decide(by, conflict, keep);
         }
         let endings: Vec<Ending> = overruled.into_iter().filter_map(|call| self.overrule(call, by)).collect();
+        self.bytes = self.count_bytes();
         Ok(Resolved { endings, is_kept: self.calls.contains_key(&by) })
     }
 

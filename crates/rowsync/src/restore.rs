@@ -62,6 +62,7 @@ impl RowSync {
             rows.restore_call(call, stored)?;
         }
         rows.check_restored()?;
+        rows.bytes = rows.count_bytes();
         if let Some(set) = rows.set.as_mut().filter(|set| set.stage == Stage::Sent) {
             set.stage = Stage::Closing(Why::Restarted);
             rows.dirty.insert(Entry::Set);
@@ -82,8 +83,11 @@ impl RowSync {
                 self.rows.get_mut(&key).ok_or(RestoreError::Inconsistent("an effect of a row without a base"))?;
             let chain = if is_sent { &mut kept.sent } else { &mut kept.waiting };
             let chain = chain.as_mut().ok_or(RestoreError::Inconsistent("an effect of a chain without a base"))?;
-            let after = effect.place.checked_add(1).ok_or(RestoreError::Inconsistent("an effect at no place"))?;
-            self.next_place = self.next_place.max(after);
+            // Places are counted up by one: nobody comes so far.
+            if effect.place > u64::MAX / 2 {
+                return Err(RestoreError::Inconsistent("an effect at a place that no device reaches"));
+            }
+            self.next_place = self.next_place.max(effect.place + 1);
             chain.effects.push(effect);
             own.keys.insert(key);
         }

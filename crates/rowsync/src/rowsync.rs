@@ -8,6 +8,7 @@ use iolite_values::{Blob, Counter, Operation, Row, RowKey, Table, TableId, Times
 
 use crate::chain::{Chain, Effect, Kept, shown_on};
 use crate::change::{Change, scalar};
+use crate::group::Group;
 use crate::limits::{GROUP_BYTES_MAX, KEPT_BYTES_MAX, KEPT_CALLS_MAX, KEPT_ROWS_MAX};
 use crate::sets::Set;
 use crate::stored::Entry;
@@ -112,6 +113,8 @@ pub struct RowSync {
     pub(crate) set: Option<Set>,
     /// The place of the next effect.
     pub(crate) next_place: u64,
+    /// Bytes of all effects and of the rows that they rest on.
+    pub(crate) bytes: usize,
     /// The entries of storage that are other than storage has them.
     pub(crate) dirty: BTreeSet<Entry>,
     pub(crate) broken: Broken,
@@ -129,7 +132,7 @@ impl Scheme {
 impl RowSync {
     pub fn new(table: TableId, scheme: Scheme) -> RowSync {
         let (calls, rows, dirty) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
-        RowSync { table, scheme, calls, rows, set: None, next_place: 0, dirty, broken: Broken::Nothing }
+        RowSync { table, scheme, calls, rows, set: None, next_place: 0, bytes: 0, dirty, broken: Broken::Nothing }
     }
 
     /// The same with a rule left out.
@@ -163,8 +166,8 @@ impl RowSync {
             check_row(&row)?;
             next.add_effect(&key, call, change, row, bases.get(&key).copied());
         }
-        self.check_room(&next, call)?;
-        self.adopt(next);
+        let bytes = self.check_room(&next, call)?;
+        self.adopt(RowSync { bytes, ..next });
         Ok(())
     }
 
@@ -179,7 +182,8 @@ impl RowSync {
         }
     }
 
-    fn check_room(&self, next: &RowSync, call: Counter) -> Result<(), KeepError> {
+    /// Returns the bytes of all that is kept then.
+    fn check_room(&self, next: &RowSync, call: Counter) -> Result<usize, KeepError> {
         let new_rows = next.rows.keys().filter(|key| !self.rows.contains_key(*key)).count();
         if self.calls.len() + next.calls.len() > KEPT_CALLS_MAX {
             return Err(KeepError::TooManyCalls);
@@ -190,16 +194,26 @@ impl RowSync {
         let of = |rows: &RowSync, key| rows.rows.get(key).map_or(0, |kept| kept_bytes(key, kept));
         let grown: usize = next.rows.keys().map(|key| of(next, key)).sum();
         let before: usize = next.rows.keys().map(|key| of(self, key)).sum();
-        if self.size_bytes() + grown - before > KEPT_BYTES_MAX {
+        let kept = self.bytes + grown - before;
+        if kept > KEPT_BYTES_MAX {
             return Err(KeepError::TooManyBytes);
         }
+        if self.group_bytes(next, call) > GROUP_BYTES_MAX { Err(KeepError::GroupTooLarge) } else { Ok(kept) }
+    }
+
+    /// Bytes of the group that a call would be of.
+    fn group_bytes(&self, next: &RowSync, call: Counter) -> usize {
         let joined = next.rows.values().filter_map(|kept| kept.waiting.as_ref()).flat_map(Chain::calls);
-        let joined: BTreeSet<Counter> = joined.filter(|other| *other != call).collect();
-        let mut keys: BTreeSet<RowKey> = next.rows.keys().cloned().collect();
-        joined.into_iter().for_each(|other| keys.extend(self.group_of(other).keys));
+        let mut group = Group { keys: next.rows.keys().cloned().collect(), ..Group::default() };
+        for other in joined.filter(|other| *other != call) {
+            if !group.calls.contains(&other) {
+                let own = self.group_of(other);
+                group.keys.extend(own.keys);
+                group.calls.extend(own.calls);
+            }
+        }
         let chain = |key| next.waiting(key).or_else(|| self.waiting(key));
-        let bytes = keys.iter().map(|key| chain(key).map_or(0, |chain| sent_bytes(key, chain)));
-        if bytes.sum::<usize>() > GROUP_BYTES_MAX { Err(KeepError::GroupTooLarge) } else { Ok(()) }
+        group.keys.iter().map(|key| chain(key).map_or(0, |chain| sent_bytes(key, chain))).sum()
     }
 
     fn adopt(&mut self, next: RowSync) {
@@ -207,6 +221,7 @@ impl RowSync {
         self.rows.extend(next.rows);
         self.dirty.extend(next.dirty);
         self.next_place = next.next_place;
+        self.bytes = next.bytes;
     }
 
     pub(crate) fn add_effect(
@@ -303,6 +318,10 @@ impl RowSync {
 
     /// Bytes of all effects and of the rows that they rest on.
     pub fn size_bytes(&self) -> usize {
+        self.bytes
+    }
+
+    pub(crate) fn count_bytes(&self) -> usize {
         self.rows.iter().map(|(key, kept)| kept_bytes(key, kept)).sum()
     }
 
@@ -337,6 +356,7 @@ impl RowSync {
     /// # Panics
     /// If an invariant of this crate does not hold.
     pub fn validate(&self) {
+        assert_eq!(self.bytes, self.count_bytes(), "the bytes of what is kept");
         let mut keys: BTreeMap<Counter, BTreeSet<RowKey>> = BTreeMap::new();
         for (key, kept) in &self.rows {
             assert!(kept.chains().next().is_some(), "a row is kept for its effects");

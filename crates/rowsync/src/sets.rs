@@ -153,6 +153,7 @@ impl RowSync {
         }
         self.set = Some(Set { counter, calls, alone: groups == 1, stage: Stage::Sent });
         self.dirty.insert(Entry::Set);
+        self.bytes = self.count_bytes();
     }
 
     /// The counter of the open set, if the client has to submit an abort under it before anything else is sent.
@@ -208,6 +209,7 @@ impl RowSync {
             Stage::Sent | Stage::Committed(_) | Stage::Closing(Why::Refused(_) | Why::Restarted) => Timestamp::ZERO,
         };
         self.go_back(judge_from);
+        self.bytes = self.count_bytes();
         endings
     }
 
@@ -229,6 +231,7 @@ impl RowSync {
         }
         endings.extend(self.end_gone(position, &confirmed));
         endings.extend(self.end_without_effect(position, &confirmed));
+        self.bytes = self.count_bytes();
         endings
     }
 
