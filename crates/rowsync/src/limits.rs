@@ -4,6 +4,8 @@
 pub const SET_BYTES_MAX: usize = 256 << 10;
 /// Bytes of a group: rows that calls share are sent at once, and a frame has to hold them. The call that would make it larger is refused.
 pub const GROUP_BYTES_MAX: usize = 512 << 10;
+/// Writes of a change set, and of a group. A call that would give a group more is refused. A run writes no more, and a frame has to hold them with their reads.
+pub const SET_WRITES_MAX: usize = 2000;
 /// Calls of a table that are kept.
 pub const KEPT_CALLS_MAX: usize = 10_000;
 /// Rows of a table with kept effects. Each may need an interest of its own.

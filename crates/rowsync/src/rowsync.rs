@@ -9,7 +9,7 @@ use iolite_values::{Blob, Counter, Operation, Row, RowKey, Table, TableId, Times
 use crate::chain::{Chain, Effect, Kept, shown_on};
 use crate::change::{Change, scalar};
 use crate::group::Group;
-use crate::limits::{GROUP_BYTES_MAX, KEPT_BYTES_MAX, KEPT_CALLS_MAX, KEPT_ROWS_MAX};
+use crate::limits::{GROUP_BYTES_MAX, KEPT_BYTES_MAX, KEPT_CALLS_MAX, KEPT_ROWS_MAX, SET_WRITES_MAX};
 use crate::sets::Set;
 use crate::stored::Entry;
 use crate::{RowVersion, row_version};
@@ -73,7 +73,7 @@ pub enum KeepError {
     #[error("calls of this table that wait take {KEPT_BYTES_MAX} bytes already: connect, so that they are sent")]
     TooManyBytes,
     #[error(
-        "this call and the ones that share rows with it have more than {GROUP_BYTES_MAX} bytes: write fewer rows in one call"
+        "this call and the ones that share rows with it have more than {GROUP_BYTES_MAX} bytes or {SET_WRITES_MAX} writes: write fewer rows in one call"
     )]
     GroupTooLarge,
 }
@@ -198,11 +198,13 @@ impl RowSync {
         if kept > KEPT_BYTES_MAX {
             return Err(KeepError::TooManyBytes);
         }
-        if self.group_bytes(next, call) > GROUP_BYTES_MAX { Err(KeepError::GroupTooLarge) } else { Ok(kept) }
+        let (bytes, writes) = self.group_size(next, call);
+        let fits = bytes <= GROUP_BYTES_MAX && writes <= SET_WRITES_MAX;
+        if fits { Ok(kept) } else { Err(KeepError::GroupTooLarge) }
     }
 
-    /// Bytes of the group that a call would be of.
-    fn group_bytes(&self, next: &RowSync, call: Counter) -> usize {
+    /// Bytes and writes of the group that a call would be of.
+    fn group_size(&self, next: &RowSync, call: Counter) -> (usize, usize) {
         let joined = next.rows.values().filter_map(|kept| kept.waiting.as_ref()).flat_map(Chain::calls);
         let mut group = Group { keys: next.rows.keys().cloned().collect(), ..Group::default() };
         for other in joined.filter(|other| *other != call) {
@@ -213,7 +215,11 @@ impl RowSync {
             }
         }
         let chain = |key| next.waiting(key).or_else(|| self.waiting(key));
-        group.keys.iter().map(|key| chain(key).map_or(0, |chain| sent_bytes(key, chain))).sum()
+        let changes = group.keys.iter().filter_map(|key| Some((key, chain(key)?.fold()?)));
+        changes.fold((0, 0), |(bytes, writes), (key, change)| {
+            let own = 2 * key.as_bytes().len() + change.size_bytes();
+            (bytes + own, writes + 1 + change.cells().map_or(0, |cells| cells.len()))
+        })
     }
 
     fn adopt(&mut self, next: RowSync) {
@@ -403,9 +409,4 @@ fn check_row(row: &Row) -> Result<(), KeepError> {
 
 fn kept_bytes(key: &RowKey, kept: &Kept) -> usize {
     key.as_bytes().len() + kept.chains().map(Chain::size_bytes).sum::<usize>()
-}
-
-/// About as many bytes as a chain takes in a set.
-fn sent_bytes(key: &RowKey, chain: &Chain) -> usize {
-    2 * key.as_bytes().len() + chain.fold().map_or(0, |change| change.size_bytes())
 }

@@ -11,7 +11,7 @@ use iolite_values::{Blob, Chunks, ColumnId, Counter, KeyRange, Read, Row, RowKey
 use crate::chain::{Chain, Judged, Kept};
 use crate::change::{Change, scalar};
 use crate::group::Group;
-use crate::limits::SET_BYTES_MAX;
+use crate::limits::{SET_BYTES_MAX, SET_WRITES_MAX};
 use crate::rowsync::{Broken, Confirmed, Ending, How, RowSync, Scheme};
 use crate::stored::Entry;
 
@@ -88,12 +88,12 @@ impl RowSync {
         let (mut all, mut calls, mut groups, mut bytes) = (Prepared::default(), BTreeSet::new(), 0, 0);
         for group in self.groups().into_iter().filter(|group| self.is_due(group, position, &confirmed)) {
             let Some(own) = self.prepare(&group, &confirmed, &sealed) else { continue };
-            bytes += own.size_bytes();
-            let has_room = groups == 0 || bytes <= SET_BYTES_MAX;
+            let together = (bytes + own.size_bytes(), all.writes.len() + own.writes.len());
+            let has_room = groups == 0 || (together.0 <= SET_BYTES_MAX && together.1 <= SET_WRITES_MAX);
             if !has_room || own.writes.is_empty() {
-                bytes -= own.size_bytes();
                 continue;
             }
+            bytes = together.0;
             let is_alone = self.goes_alone(&group);
             calls.extend(group.calls);
             all.writes.extend(own.writes);

@@ -6,7 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use device::{Device, PHOTO, PIN, TEXT, confirmed, create, delete, ended, key, note, put, table};
-use iolite_rowsync::limits::{GROUP_BYTES_MAX, KEPT_BYTES_MAX, KEPT_CALLS_MAX, KEPT_ROWS_MAX, SET_BYTES_MAX};
+use iolite_rowsync::limits::{
+    GROUP_BYTES_MAX, KEPT_BYTES_MAX, KEPT_CALLS_MAX, KEPT_ROWS_MAX, SET_BYTES_MAX, SET_WRITES_MAX,
+};
 use iolite_rowsync::*;
 use iolite_values::*;
 
@@ -349,6 +351,20 @@ fn a_set_has_so_many_bytes_or_one_group() {
         device.commit(&set);
     }
     assert_eq!(sets, [2, 1, 1]);
+}
+
+#[test]
+fn a_set_and_a_group_have_so_many_writes() {
+    let mut device = Device::causal();
+    let rows = |from: i64, count: i64| (from..from + count).map(create).collect::<Vec<_>>();
+    let half = SET_WRITES_MAX as i64 / 2;
+    device.call(&rows(0, half));
+    device.call(&rows(5000, half));
+    device.call(&[create(9000)]);
+    assert_eq!(device.due().expect("two of them").writes.len(), SET_WRITES_MAX);
+    let call = device.counter();
+    let kept = device.rows.keep(call, &rows(10_000, half * 2 + 1), |_| Row::default(), &BTreeMap::new());
+    assert_eq!(kept, Err(KeepError::GroupTooLarge));
 }
 
 #[test]

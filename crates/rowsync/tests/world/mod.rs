@@ -167,6 +167,8 @@ impl World {
         let mut writes = Vec::new();
         for row in BTreeSet::from([row, other]) {
             let shown = self.shown(row);
+            // Also a row that only this device saw, as after a deletion of its own: a base is a state, whoever made it.
+            self.read.entry(row).or_default().push(shown.clone());
             self.note_read(row);
             let at = Cell { table: table(), row: key(row), column: column(own) };
             let life = |operation| Write { cell: Cell::row(table(), key(row)), operation };
