@@ -10,7 +10,7 @@ use iolite_values::{Counter, Row, Timestamp};
 use crate::change::{Change, apply};
 use crate::{Confirmed, RowVersion, Scheme, row_version};
 
-/// What a call did to a row.
+/// The change that a call made of a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Effect {
     /// Effects of a row stand in the order of their places.

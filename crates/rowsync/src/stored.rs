@@ -1,4 +1,4 @@
-//! What a device stores of kept calls: entries of one kind, each with the version of the format.
+//! Kept calls as a device stores them: entries of one kind, each with the version of the format.
 //!
 //! Invariants: an entry stands alone, and equal states have equal bytes. An effect is stored once, with its call: a call that joins a long chain stores
 //! itself and the head of the chain. The client stores the changes of one step together, or none.
@@ -54,7 +54,7 @@ pub(crate) struct StoredHeads {
 }
 
 impl RowSync {
-    /// What is different since the last time. The client stores all of it in the step in hand.
+    /// The entries that are different since the last time. The client stores all of them in the step in hand.
     pub fn take_changes(&mut self) -> Vec<StorageChange> {
         let dirty = std::mem::take(&mut self.dirty);
         dirty.iter().map(|entry| StorageChange { key: entry.key(self.table), value: self.value_of(entry) }).collect()

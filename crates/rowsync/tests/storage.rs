@@ -1,4 +1,4 @@
-//! What a device stores: golden bytes, and bytes that are none.
+//! The entries of a device: golden bytes, and bytes that are none.
 
 mod device;
 

@@ -28,6 +28,7 @@ pub fn create(row: i64) -> Write {
     Write { cell: Cell::row(table(), key(row)), operation: Operation::Create }
 }
 
+#[allow(dead_code, reason = "each test file uses some of it")]
 pub fn delete(row: i64) -> Write {
     Write { cell: Cell::row(table(), key(row)), operation: Operation::Delete }
 }

@@ -50,7 +50,7 @@ pub struct World {
     broken: Broken,
     scheme: Scheme,
     storage: BTreeMap<Vec<u8>, Vec<u8>>,
-    /// What the store has, and all that each row was.
+    /// The rows of the store.
     store: State,
     clock: u64,
     /// The confirmed rows at the device.
@@ -401,7 +401,7 @@ impl World {
         self.end(endings)
     }
 
-    /// What was not stored is gone, and nothing else is different.
+    /// A new life of the app, from storage. Nothing is different.
     fn restart(&mut self) {
         if self.broken == Broken::FoldWhatWasSent {
             // Storage does not even know what to do with it.
