@@ -165,3 +165,45 @@ fn with(mut cells: Cells, more: &Cells) -> Cells {
     cells.extend(more.iter().map(|(column, value)| (*column, value.clone())));
     cells
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: ColumnId = ColumnId(7);
+
+    fn cells(text: &str) -> Cells {
+        Cells::from([(TEXT, Value::from(text))])
+    }
+
+    /// All chains of three changes, on a row that is there and on none.
+    #[test]
+    fn a_fold_leaves_the_row_that_the_changes_leave() {
+        let changes = || [Change::Insert(cells("a")), Change::Update(cells("b")), Change::Delete];
+        for scheme in [Scheme::Causal, Scheme::Eventual] {
+            let mut there = Row::default();
+            apply(&mut there, scheme, &Change::Insert(cells("c")));
+            for before in [Row::default(), there] {
+                for [one, two, three] in changes()
+                    .map(|one| changes().map(|two| changes().map(|three| [one.clone(), two.clone(), three])))
+                    .into_iter()
+                    .flatten()
+                    .flatten()
+                {
+                    let (mut each, mut folded) = (before.clone(), before.clone());
+                    [&one, &two, &three].into_iter().for_each(|change| apply(&mut each, scheme, change));
+                    let fold = one.clone().then(&two).then(&three);
+                    apply(&mut folded, scheme, &fold);
+                    assert_eq!(folded, each, "{before:?}: {one:?}, {two:?}, {three:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn an_update_writes_nothing_where_no_row_is() {
+        let key = RowKey::new(&[Value::Int(1)]).expect("short");
+        let writes = Change::Update(cells("a")).writes(Scheme::Eventual, TableId(1), &key, &Row::default());
+        assert_eq!(writes, []);
+    }
+}

@@ -213,6 +213,19 @@ fn a_base_of_the_apps_own_may_be_any_row_that_the_device_showed() {
 }
 
 #[test]
+fn a_base_of_the_apps_own_stands_when_the_chain_before_it_comes_back() {
+    let mut device = Device::causal();
+    device.other(1, Some(note("a", 0)));
+    device.call(&[put(1, PIN, 1)]);
+    device.send();
+    let seen = row_version(&note("seen", 0));
+    device.call_on(&[put(1, TEXT, "b")], &BTreeMap::from([(key(1), seen)]));
+    device.rows.conflict(device.at());
+    device.close();
+    assert_eq!(device.conflicts()[0].base, Base::Version(seen));
+}
+
+#[test]
 fn all_choices_count_or_none() {
     let mut device = Device::causal();
     (1..=2).for_each(|row| device.other(row, Some(note("a", 0))));
