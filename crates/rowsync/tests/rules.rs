@@ -120,6 +120,33 @@ fn a_refused_set_is_sent_group_by_group_and_only_the_refused_group_ends() {
 }
 
 #[test]
+fn a_group_that_is_sent_alone_goes_before_others() {
+    let mut device = Device::causal();
+    device.other(1, Some(note("a", 0)));
+    device.call(&[put(1, TEXT, "b")]);
+    device.other(1, Some(note("theirs", 0)));
+    let [second, _] = [2, 3].map(|row| device.call(&[create(row)]));
+    device.send();
+    device.rows.refused("denied".into());
+    device.close();
+    device.other(1, Some(note("a", 0)));
+    assert_eq!(device.due().expect("the first of the refused set").calls, BTreeSet::from([second]));
+}
+
+#[test]
+fn an_eventual_call_is_sent_with_all_of_its_rows_or_refused() {
+    let mut device = Device::eventual();
+    device.other(1, Some(note("a", 0)));
+    let call = device.call(&[put(1, TEXT, "b"), create(2)]);
+    let other = device.call(&[put(2, TEXT, "c"), create(3)]);
+    let apart = device.call(&[create(4)]);
+    device.other(1, None);
+    assert_eq!(device.due().expect("the row apart").calls, BTreeSet::from([apart]));
+    let ends: Vec<Counter> = device.advance().into_iter().map(|ending| ending.call).collect();
+    assert_eq!(ends, [call, other], "the second one updates the row that the first one was to make");
+}
+
+#[test]
 fn what_rests_on_a_refused_call_is_in_conflict() {
     let mut device = Device::causal();
     device.other(1, Some(note("a", 0)));

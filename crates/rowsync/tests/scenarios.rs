@@ -3,7 +3,7 @@
 mod device;
 
 use device::{Device, PIN, TEXT, create, delete, key, note, put};
-use iolite_rowsync::{Cells, Choice, How, Keep, ResolveError, row_version};
+use iolite_rowsync::{Cells, Choice, Confirmed, How, Keep, ResolveError, row_version};
 use iolite_values::Value;
 use std::collections::BTreeMap;
 
@@ -142,6 +142,8 @@ fn first_writer_wins_offline() {
     device.rows.conflict(device.at());
     device.close();
     assert_eq!(device.rows.wanted().count(), 1);
+    let unknown = device.rows.due(device.at(), |_| Confirmed::Unknown, |_, _, blob| Some(blob.clone()));
+    assert_eq!(unknown, None, "it is not sent again before the row is here");
     assert_eq!(device.conflicts()[0].server, Some(note("theirs", 2)));
     assert!(!device.resolve(&Keep::Server).is_kept);
     assert_eq!(device.shown(1), Some(note("theirs", 2)));
