@@ -265,7 +265,20 @@ impl World {
         self.position = self.clock;
         let state = self.confirmed.clone();
         let endings = self.rows.advance(self.now(), |key| confirmed(&state, key));
-        self.end(endings)
+        self.end(endings)?;
+        self.check_waiting()
+    }
+
+    /// A stored call that is neither sent nor due shares a group with a conflict.
+    fn check_waiting(&self) -> Result<(), String> {
+        let as_it_is = |_: &RowKey, _, blob: &Arc<Blob>| Some(blob.clone());
+        let due = self.rows.due(self.now(), |key| confirmed(&self.confirmed, key), as_it_is);
+        let waits = self.rows.calls().next().is_some() && self.unsaved.is_empty() && self.rows.open_set().is_none();
+        let conflicts = self.rows.conflicts(self.now(), |key| confirmed(&self.confirmed, key));
+        if waits && due.is_none() && conflicts.is_empty() {
+            return Err("calls wait for nothing".into());
+        }
+        Ok(())
     }
 
     fn send(&mut self) {
