@@ -13,7 +13,7 @@ export default defineConfig({
   root: process.cwd(),
   plugins: [react(), serviceWorker()],
   build: { target: "es2022", assetsInlineLimit: 0 },
-  server: { proxy: { "/sync": { target: SERVER, ws: true }, "/iolite.json": SERVER } },
+  server: { proxy: { "/sync": { target: SERVER, ws: true }, "/blobs": { target: SERVER, ws: true }, "/iolite.json": SERVER } },
 });
 
 function serviceWorker(): Plugin {

@@ -118,3 +118,36 @@ impl<I: Send + 'static> BlobHost<I> {
         });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use iolite_blobs::ObjectName;
+    use iolite_host::{Shutdown, mailbox};
+    use iolite_values::{ChunkId, Id, LeaseName, StoreIncarnation};
+
+    use super::*;
+    use crate::blob_store::BlobAddress;
+
+    #[tokio::test]
+    async fn questions_to_the_store_wait_for_their_turn() {
+        let folder = std::env::temp_dir().join(format!("iolite-questions-{:032x}", random_id()));
+        let store = BlobStore::open(&BlobAddress::Folder(folder.clone())).expect("it is made");
+        let (mailbox, mut inbox) = mailbox(1 << 20);
+        let (metrics, shutdown) = (Metrics::default(), Shutdown::new());
+        let host = BlobHost::new(std::convert::identity::<Input>, mailbox, Some(store), &metrics, shutdown.listen());
+        let all = host.at_once.clone().acquire_many_owned(STORE_QUESTIONS_MAX as u32).await.expect("it is open");
+        let object = ObjectName {
+            store: StoreIncarnation(Id::from_u128(5)),
+            lease: LeaseName(Id::from_u128(7)),
+            chunk: ChunkId::of(b"a"),
+        };
+        host.perform(BlobLink(1), BlobOutput::Look(Ticket(3), object));
+        tokio::task::yield_now().await;
+        assert_eq!(inbox.take().count(), 0, "as many as may be are open");
+        drop(all);
+        assert!(inbox.wait().await);
+        let answers: Vec<Input> = inbox.take().collect();
+        assert_eq!(answers, [Input::Blobs(BlobLink(1), BlobInput::Done(Ticket(3), Done::Looked(false)))]);
+        std::fs::remove_dir_all(folder).expect("removed");
+    }
+}

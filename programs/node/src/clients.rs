@@ -65,10 +65,15 @@ impl Welcome {
     }
 }
 
+/// The sockets of a port: `/sync` and `/blobs`.
+pub(crate) struct Sockets<H: SessionHandler, B: SessionHandler> {
+    pub sessions: Endpoint<H>,
+    pub blobs: Endpoint<B>,
+}
+
 /// Sessions, probes, metrics and the page; and for pages and programs of this machine, if they are told a token, what they need to connect.
 pub(crate) fn site<H: SessionHandler, B: SessionHandler>(
-    endpoint: Endpoint<H>,
-    blobs: Endpoint<B>,
+    sockets: Sockets<H, B>,
     origins: Origins,
     metrics: Metrics,
     ready: Arc<Ready>,
@@ -76,7 +81,8 @@ pub(crate) fn site<H: SessionHandler, B: SessionHandler>(
     app: Option<AppFiles>,
     welcome: Welcome,
 ) -> Site {
-    let mut site = Site::new(metrics, ready).with_sessions(endpoint, origins.clone()).with_blobs(blobs, origins);
+    let mut site =
+        Site::new(metrics, ready).with_sessions(sockets.sessions, origins.clone()).with_blobs(sockets.blobs, origins);
     if let Some(token) = told_token {
         let own = serde_json::json!({ "token": token, "url": "/sync" });
         site = site.with_own_json("/iolite.json", own.to_string());

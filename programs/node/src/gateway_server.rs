@@ -16,7 +16,7 @@ use tokio::sync::watch;
 use crate::blob_host::BlobHost;
 use crate::blob_store::{BlobStore, BlobStoreError};
 use crate::client_port::{ClientPort, ClientPortError};
-use crate::clients::{Ready, Welcome, gateway, site};
+use crate::clients::{Ready, Sockets, Welcome, gateway, site};
 use crate::config::GatewayConfig;
 use crate::directory::Directory;
 use crate::gateway_links::{GatewayLinks, dial_replicas, follow};
@@ -117,8 +117,7 @@ impl GatewayServer {
         let (origins, app) = (self.config.origins.clone(), self.config.app_files());
         let (all_metrics, welcome) = (self.metrics, Welcome::Gateway);
         let site = site(
-            endpoint.clone(),
-            blobs.endpoint.clone(),
+            Sockets { sessions: endpoint.clone(), blobs: blobs.endpoint.clone() },
             origins,
             all_metrics,
             ready.clone(),

@@ -17,7 +17,7 @@ use tokio::time::{MissedTickBehavior, interval};
 use crate::blob_host::BlobHost;
 use crate::blob_store::{BlobStore, BlobStoreError};
 use crate::client_port::{ClientPort, ClientPortError};
-use crate::clients::{Ready, Welcome, gateway, site};
+use crate::clients::{Ready, Sockets, Welcome, gateway, site};
 use crate::config::{GatewayConfig, PostgresConfig, PostgresGatewayConfig, Protection};
 use crate::password::{PasswordError, read_password};
 use crate::server::{INBOX_BYTES_MAX, LAST_REQUESTS_WITHIN};
@@ -92,8 +92,15 @@ impl PostgresGateway {
         let told_token = self.config.tells_token.then_some(self.clients.token.as_str());
         let (origins, app) = (self.config.origins.clone(), self.config.app_files());
         let (metrics, welcome) = (self.metrics.clone(), Welcome::Gateway);
-        let site =
-            site(endpoint.clone(), blobs.endpoint.clone(), origins, metrics, ready.clone(), told_token, app, welcome);
+        let site = site(
+            Sockets { sessions: endpoint.clone(), blobs: blobs.endpoint.clone() },
+            origins,
+            metrics,
+            ready.clone(),
+            told_token,
+            app,
+            welcome,
+        );
         let http = tokio::spawn(site.serve(self.clients.listener, self.shutdown.listen()));
         let (requests, asked) = mpsc::unbounded_channel();
         let mut world = World { endpoint, blobs, requests, ready };

@@ -20,7 +20,7 @@ use tokio::net::TcpListener;
 
 use crate::blob_host::BlobHost;
 use crate::blob_store::{BlobAddress, BlobStore, BlobStoreError};
-use crate::clients::{Ready, Welcome, gateway, site};
+use crate::clients::{Ready, Sockets, Welcome, gateway, site};
 use crate::data_directory::{DataDirectory, DataDirectoryError, is_data_directory};
 use crate::gateway_metrics::GatewayMetrics;
 use crate::journal::{self, Failure};
@@ -181,8 +181,7 @@ impl Server {
         let (mailbox, stop) = (self.mailbox.clone(), shutdown.listen());
         let blobs = BlobHost::new(NodeInput::Gateway, mailbox, Some(self.blobs), &self.metrics, stop);
         let site = site(
-            endpoint.clone(),
-            blobs.endpoint.clone(),
+            Sockets { sessions: endpoint.clone(), blobs: blobs.endpoint.clone() },
             Origins::default(),
             self.metrics.clone(),
             ready.clone(),

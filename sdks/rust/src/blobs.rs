@@ -29,7 +29,7 @@ pub enum PutError {
     /// The stream has failed, or the device has no room.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// It is longer than a blob may be.
+    /// The content is longer than a blob may be.
     #[error(transparent)]
     Blob(#[from] BlobError),
 }
@@ -66,7 +66,7 @@ pub struct BlobState {
     pub bytes: u64,
 }
 
-/// So long after a connection was lost, what is not here is called unavailable.
+/// The time after the loss of a connection from which on a part that is not here is called unavailable.
 const OFFLINE_AFTER: std::time::Duration = std::time::Duration::from_secs(2);
 /// Chunks that are read ahead.
 const CHUNKS_AHEAD: u64 = 4;

@@ -24,9 +24,9 @@ pub(crate) enum Chunks {
 /// How long a chunk has to last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Keep {
-    /// It is nowhere else yet.
+    /// The chunk is nowhere else yet.
     Durably,
-    /// It can be fetched again.
+    /// The chunk can be fetched again.
     AsItGoes,
 }
 

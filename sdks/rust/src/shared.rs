@@ -161,7 +161,7 @@ impl Shared {
         self.happened([Input::Persisted(through)]);
     }
 
-    /// What the task of `/blobs` has to do.
+    /// Takes the orders for the task of `/blobs`.
     pub(crate) fn take_blob_orders(&self) -> Vec<BlobOutput> {
         std::mem::take(&mut self.lock().blob_orders)
     }

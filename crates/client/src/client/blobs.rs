@@ -65,7 +65,7 @@ struct Uploading {
     sealed: Option<(Timestamp, BTreeMap<Blob, Blob>)>,
 }
 
-/// What is to be done for a mutation that is next in its lane.
+/// A step for a mutation that is next in its lane.
 enum Wanted {
     Upload(Counter, Vec<Part>),
     Refuse(Counter, String),
@@ -170,7 +170,7 @@ impl Blobs {
 /// Whether a mutation may be sent, as far as its blobs are concerned.
 enum MaySend {
     Yes,
-    /// Its upload is under way, or the state is not as far yet.
+    /// The upload is under way, or the state is not as far yet.
     Later,
     Upload(Vec<Part>),
     Never(String),
@@ -195,7 +195,7 @@ impl Client {
         number
     }
 
-    /// Nobody waits for a fetch any more. Nothing is told of it from now on.
+    /// Gives up a fetch. Nothing is told of it from now on.
     pub fn stop_fetching(&mut self, download: DownloadNumber) {
         self.blobs.downloads.remove(&download);
         self.blobs.machine.handle(ClientInput::StopDownload(download));

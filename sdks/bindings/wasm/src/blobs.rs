@@ -114,7 +114,7 @@ impl Core {
         self.lead(monotonic_ms, wall_ms, Input::Blobs(BlobInput::Linked))
     }
 
-    /// That link is gone, or could not be made.
+    /// The link to `/blobs` is gone, or could not be made.
     #[wasm_bindgen(js_name = blobsLost)]
     pub fn blobs_lost(&mut self, monotonic_ms: f64, wall_ms: f64) -> Result<(), JsValue> {
         self.lead(monotonic_ms, wall_ms, Input::Blobs(BlobInput::LinkLost))
@@ -174,7 +174,7 @@ impl Core {
         Ok(self.role.client()?.fetch(&cell, &blob, from as u64..to as u64).0)
     }
 
-    /// Nobody waits for a fetch any more.
+    /// Gives up a fetch.
     #[wasm_bindgen(js_name = stopFetching)]
     pub fn stop_fetching(&mut self, download: u16) -> Result<(), JsValue> {
         self.role.client()?.stop_fetching(DownloadNumber(download));

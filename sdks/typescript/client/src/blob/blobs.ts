@@ -51,7 +51,7 @@ export interface Blobs {
 
 const CHUNK_BYTES = 65_536;
 const CHUNKS_AHEAD = 4;
-/** So long after a connection was lost, what is not here is called unavailable. */
+/** The time after the loss of a connection from which on a part that is not here is called unavailable. */
 const OFFLINE_AFTER_MS = 2000;
 
 export class TabBlobs implements Blobs {

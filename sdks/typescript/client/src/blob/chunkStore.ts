@@ -16,7 +16,7 @@ export interface ChunkStore {
 
 const CHUNKS = "chunks";
 
-/** Nothing survives the page, and all of it is in memory. */
+/** Chunks in memory: they do not survive the page. */
 export function memoryChunks(): ChunkStore {
   const chunks = new Map<string, Uint8Array>();
   return {

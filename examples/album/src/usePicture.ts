@@ -1,0 +1,41 @@
+/** The address of a picture that a row has, for `<img>`. It is fetched when it is first wanted. */
+
+import type { BlobValue, Id } from "@iolite/client";
+import { useClient } from "@iolite/react";
+import { useEffect, useState } from "react";
+
+export interface Picture {
+  readonly url?: string;
+  readonly problem?: string;
+}
+
+export function usePicture(id: Id, column: "photo" | "thumbnail", blob: BlobValue, type: string): Picture {
+  const client = useClient();
+  const [picture, show] = useState<Picture>({});
+  useEffect(() => {
+    let url: string | undefined;
+    let isOver = false;
+    client.blobs
+      .open("photos", id, column, blob)
+      .url(type)
+      .then(
+        (made) => {
+          url = made;
+          if (isOver) {
+            URL.revokeObjectURL(made);
+          } else {
+            show({ url: made });
+          }
+        },
+        (error: unknown) => !isOver && show({ problem: error instanceof Error ? error.message : String(error) }),
+      );
+    return () => {
+      isOver = true;
+      if (url !== undefined) {
+        URL.revokeObjectURL(url);
+      }
+    };
+    // A blob never changes, and its digest names it.
+  }, [client, id, column, blob.digest, type]);
+  return picture;
+}
