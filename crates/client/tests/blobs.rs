@@ -9,12 +9,13 @@ use iolite_blobs::{Around, Builder, Done, Effect, Lease, Leases, ObjectName, Row
 use iolite_client::{BlobInput, BlobOutput, Gateway, Input, MutationStatus, Output};
 use iolite_machine::{Instant, Now, WallTime};
 use iolite_values::{
-    Blob, Cell, ChunkId, Chunks, ColumnId, Decision, Id, LeaseName, Operation, RowKey, StoreIncarnation, TableId, Value,
+    Blob, Cell, CellState, ChunkId, Chunks, ColumnId, Decision, Id, LeaseName, Operation, Row, RowKey,
+    StoreIncarnation, TableId, Value,
 };
 use iolite_wire::blobs::{BlobReply, BlobRequest};
 use iolite_wire::message::{Advance, GoodbyeReason, Submit, Verdict};
 
-const SCHEMA: &str = r#"{"tables":{"photos":{"live":true,"columns":{"id":{"type":"int"},"photo":{"type":"blob","optional":true}},"key":["id"]}}}"#;
+const SCHEMA: &str = r#"{"tables":{"photos":{"live":true,"columns":{"id":{"type":"int"},"photo":{"type":"blob","optional":true},"name":{"type":"string","optional":true}},"key":["id"]}}}"#;
 
 /// A client, its device, and a gateway with its store of chunks. Everything that it is told of commits and positions is said by the test.
 struct Album {
@@ -312,6 +313,7 @@ fn a_blob_of_one_row_is_not_put_into_another() {
     album.harness.mutator("copy", move |tx| Ok(tx.write(photo(2), Operation::Put(taken.clone().into()))?));
     album.harness.connect();
     album.harness.mutate("copy");
+    album.harness.load(10, &[]);
     album.settle();
     assert_eq!(album.submits(), []);
     let refused = album.harness.statuses.last();
@@ -373,4 +375,23 @@ fn a_part_of_a_blob_is_fetched_as_far_as_the_device_lacks_it() {
     album.settle();
     assert_eq!(gets(&album), 4);
     assert!(matches!(&album.fetched[..], [_, Err(why)] if why.contains("read it again")), "the row has another blob");
+}
+
+#[test]
+fn a_row_that_is_put_with_the_blob_that_it_has_writes_everything_else() {
+    let mut album = Album::new();
+    let taken = album.put(&content(100_000)).leased(LeaseName(Id::from_u128(9))).expect("it waits");
+    let row = Row::from_parts(false, [(photo(1).column, CellState::Scalar(taken.clone().into()))]);
+    album.harness.mutator("rewrite", move |tx| {
+        tx.write(photo(1), Operation::Put(taken.clone().into()))?;
+        Ok(tx.write(Cell { column: ColumnId::of("name"), ..photo(1) }, Operation::Put(Value::from("harbour")))?)
+    });
+    album.harness.connect();
+    album.harness.mutate("rewrite");
+    album.harness.load(10, &[(photos(), key(1), row)]);
+    album.settle();
+    let submits = album.submits();
+    let Decision::Commit(writes) = &submits[0].decision else { panic!("{submits:?}") };
+    assert_eq!((writes.len(), writes[0].cell.column), (1, ColumnId::of("name")));
+    assert_eq!(submits[0].reads.len(), 1, "what it does not change, it has read");
 }

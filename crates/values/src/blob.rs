@@ -173,6 +173,14 @@ impl Blob {
         }
     }
 
+    /// Whether chunks of it wait for the lease to come: it is on this device and nowhere else.
+    pub fn waits_for_lease(&self) -> bool {
+        match &self.chunks {
+            Chunks::Inline(_) => false,
+            Chunks::Tree(tree) => tree.waits_for_lease(),
+        }
+    }
+
     /// The same blob with the lease under which its new chunks are stored. See [`Tree::leased`].
     ///
     /// # Errors

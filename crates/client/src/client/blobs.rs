@@ -122,7 +122,7 @@ impl Blobs {
         if trees.is_empty() {
             return MaySend::Yes;
         }
-        if trees.iter().any(|(_, blob)| !waits_for_lease(blob)) {
+        if trees.iter().any(|(_, blob)| !blob.waits_for_lease()) {
             return MaySend::Never("a blob of one row is not put into another: put its content again".into());
         }
         match self.uploads.get(&entry.counter()) {
@@ -479,13 +479,6 @@ fn tree_in(write: &Write) -> Option<(&Cell, &Blob)> {
         return None;
     };
     matches!(blob.chunks(), Chunks::Tree(_)).then_some((&write.cell, blob))
-}
-
-fn waits_for_lease(blob: &Blob) -> bool {
-    match blob.chunks() {
-        Chunks::Inline(_) => false,
-        Chunks::Tree(tree) => tree.waits_for_lease(),
-    }
 }
 
 /// Whether a new tree has chunks of the blob that a cell has now.

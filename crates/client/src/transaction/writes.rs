@@ -1,6 +1,6 @@
 //! Writing inside a transaction. Writes are visible to its own later reads, and to nobody else until it ends.
 
-use iolite_values::{Cell, CellState, ColumnId, Element, Operation, Read, RowKey, Table, TableId, Write};
+use iolite_values::{Cell, CellState, ColumnId, Element, Operation, Read, RowKey, Table, TableId, Value, Write};
 
 use super::reads::check_map_key;
 use super::{Content, Lives, Run, RunError, RunOf, Transaction};
@@ -27,7 +27,24 @@ impl Transaction<'_> {
         if let Operation::Edit(edit) = &write.operation {
             self.check_edit(&write.cell, edit)?;
         }
+        if self.is_held_blob(&write)? {
+            return Ok(());
+        }
         self.push(write)
+    }
+
+    /// Whether it puts the blob that the cell has. A row that is put whole says so of the blobs that it does not change: that is a read of them.
+    fn is_held_blob(&mut self, write: &Write) -> Result<bool, RunError> {
+        let (Operation::Put(Value::Blob(blob)) | Operation::Assign(Value::Blob(blob))) = &write.operation else {
+            return Ok(false);
+        };
+        if blob.bytes().is_some() || blob.waits_for_lease() {
+            return Ok(false);
+        }
+        let held = self.cell(&write.cell)?;
+        Ok(
+            matches!(held, Some(CellState::Scalar(Value::Blob(own)) | CellState::Register(Value::Blob(own))) if own == *blob),
+        )
     }
 
     /// Creates a row. Columns that are not given begin with their default, null or empty. Where it is not known here whether there is one, there is none for

@@ -30,7 +30,8 @@ export function iolite({ data = ".iolite" }: IoliteOptions = {}): IolitePlugin {
         return {};
       }
       const { origin } = await running(resolve(data));
-      const proxy = { "/sync": { target: origin, ws: true as const }, "/iolite.json": origin };
+      const socket = { target: origin, ws: true as const };
+      const proxy = { "/sync": socket, "/blobs": socket, "/iolite.json": origin };
       return { server: { proxy }, preview: { proxy } };
     },
   };
