@@ -7,6 +7,7 @@ import { platform } from "#platform";
 
 import { BlobValue, blobOf, defineLog, defineMutators, defineSchema, mutator, operation, s, table } from "../index.js";
 import { decodeArguments, encodeArguments } from "../arguments/stored.js";
+import { FakeDevice } from "../testing/fakeDevice.js";
 import { servedApps } from "../testing/servedApps.js";
 import { until } from "../testing/until.js";
 import { canonicalSchema } from "../wasm/iolite_wasm.js";
@@ -108,6 +109,28 @@ describe("large blobs", () => {
     assert.ok(Buffer.from(await blob.bytes()).equals(bytes));
     assert.equal((await blob.state()).here, "all");
     assert.throws(() => read.bytes(), { code: "call", message: /blobs\.open/ });
+  });
+
+  test("are put and read in a tab that follows, through the one that leads", async () => {
+    const device = new FakeDevice();
+    const [leader, follower, other] = [await open(device), await open(device), await open()];
+    assert.deepEqual([leader.connection.role, follower.connection.role], ["leader", "follower"]);
+    const theirs = large(300_000);
+    await other.mutate.add({ id: "theirs", photo: await other.blobs.put(theirs) }).until("confirmed");
+    const seen: BlobValue[] = [];
+    follower.react((tx) => tx.photos.get("theirs"), {}, ({ data }) => data && seen.push(data.photo));
+    await until("the row", () => seen.length > 0);
+    const [read] = seen;
+    assert.ok(read !== undefined);
+    const bytes = await follower.blobs.open("photos", "theirs", "photo", read).bytes();
+    assert.ok(Buffer.from(bytes).equals(theirs));
+    assert.equal((await leader.blobs.open("photos", "theirs", "photo", read).state()).here, "all", "they share the chunks");
+    const ours = large(200_000);
+    await follower.mutate.add({ id: "ours", photo: await follower.blobs.put(ours) }).until("confirmed");
+    const found: BlobValue[] = [];
+    other.react((tx) => tx.photos.get("ours"), {}, ({ data }) => data && found.push(data.photo));
+    await until("the other row", () => found.length > 0);
+    assert.ok(Buffer.from(await other.blobs.open("photos", "ours", "photo", found[0] as BlobValue).bytes()).equals(ours));
   });
 
   test("are refused where they were read from another row", async () => {

@@ -3,7 +3,6 @@
 import { openBuilder, openWalk } from "../arguments/module.js";
 import { refusal, shown, textArgument } from "../arguments/checks.js";
 import { bytesOf, isBytes } from "../arguments/values.js";
-import type { LeaderHost } from "../client/leaderHost.js";
 import type { Seat } from "../client/seat.js";
 import { IoliteError } from "../errors.js";
 import { isChunk } from "../wasm/iolite_wasm.js";
@@ -53,6 +52,7 @@ const CHUNK_BYTES = 65_536;
 const CHUNKS_AHEAD = 4;
 /** The time after the loss of a connection from which on a part that is not here is called unavailable. */
 const OFFLINE_AFTER_MS = 2000;
+const OFFLINE = Symbol("offline");
 
 export class TabBlobs implements Blobs {
   readonly #seat: Seat;
@@ -173,38 +173,33 @@ export class TabBlobs implements Blobs {
     return bytes;
   }
 
-  async #fetch({ table, key, column, tree }: CellOfBlob, from: number, to: number): Promise<void> {
-    const host = this.#leader();
-    const download = host.fetchBlob(table, key, column, tree, from, to);
+  async #fetch({ table, key, column, tree }: CellOfBlob, begin: number, end: number): Promise<void> {
+    this.#seat.checkUsable();
+    const { host } = this.#seat;
+    if (host === undefined) {
+      throw new IoliteError("not-ready", "this tab is about to take the lead: read it again in a moment");
+    }
+    const part = { table, key: Array.isArray(key) ? key : [key], column, tree, begin, end };
     let timer: ReturnType<typeof setTimeout> | undefined;
-    const problem = await new Promise<string | undefined>((resolve) => {
-      host.blobs.onFetched(download, resolve);
+    let stop = (): void => undefined;
+    const problem = await new Promise<string | typeof OFFLINE | undefined>((resolve) => {
       const look = (): void => {
         const { status } = this.#seat.connection.state;
         if (status === "offline" || status === "refused") {
-          resolve("");
+          resolve(OFFLINE);
         }
         timer = setTimeout(look, OFFLINE_AFTER_MS);
       };
       timer = setTimeout(look, OFFLINE_AFTER_MS);
-      host.drain();
+      stop = host.fetch(part, resolve);
     }).finally(() => clearTimeout(timer));
-    if (problem === "") {
-      host.blobs.forget(download);
-      host.call((core) => core.stopFetching(download));
+    if (problem === OFFLINE) {
+      stop();
       throw new IoliteError("unavailable", "a part of the blob is not on this device, and there is no connection");
     }
     if (problem !== undefined) {
       throw new IoliteError("unavailable", problem);
     }
-  }
-
-  #leader(): LeaderHost {
-    const host = this.#seat.host;
-    if (host?.role !== "leader") {
-      throw new IoliteError("not-ready", "blobs are fetched by the tab that leads, for now: look at the blob there, or close that tab");
-    }
-    return host;
   }
 
   async #state(blob: BlobValue, content: Uint8Array | string): Promise<BlobState> {

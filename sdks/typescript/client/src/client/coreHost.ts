@@ -12,7 +12,7 @@ import type { Platform } from "../platform/platform.js";
 import type { Schema } from "../schema/schema.js";
 import type { Storage } from "../storage/storage.js";
 import { WriteQueue } from "../storage/writeQueue.js";
-import type { TabMessage } from "../tabs/tabChannel.js";
+import type { PartOfBlob, TabMessage } from "../tabs/tabChannel.js";
 import { bindTables } from "../transaction/binding.js";
 import { type Closure, refuseUnknown, runClosure, runPeek, type RunResult, type Stage } from "../transaction/runClosure.js";
 import { errorOf } from "../transaction/scope.js";
@@ -95,18 +95,24 @@ export abstract class CoreHost {
   }
 
   /**
-   * Begins to fetch bytes of the blob of a cell, and gives the number of the fetch. The caller drains.
+   * Brings a part of a blob onto the device, and calls back when that is done, or with why not. Returns the function that gives it up.
    *
    * @throws code `call` for a table or column that the schema does not have.
    */
-  fetchBlob(table: string, key: unknown, column: string, blob: string, from: number, to: number): number {
+  abstract fetch(part: PartOfBlob, ended: (problem: string | undefined) => void): () => void;
+
+  /**
+   * Begins to fetch a part of a blob, and gives the number of the fetch. The caller drains.
+   *
+   * @throws code `call` for a table or column that the schema does not have.
+   */
+  protected beginFetch({ table, key, column, tree, begin, end }: PartOfBlob): number {
     const binding = this.#stage.tables.find(({ name }) => name === table);
     const place = binding?.columns.indexOf(column) ?? -1;
     if (binding === undefined || place < 0) {
       throw new IoliteError("call", `the schema has no column ${JSON.stringify(column)} in a table ${JSON.stringify(table)}`);
     }
-    const values = Array.isArray(key) ? key : [key];
-    return this.callOnly((core) => core.fetchBlob(binding.number, values, place, blob, from, to));
+    return this.callOnly((core) => core.fetchBlob(binding.number, [...key], place, tree, begin, end));
   }
 
   /** Calls the core; the caller drains. Inside a closure the core refuses what it cannot do then. */

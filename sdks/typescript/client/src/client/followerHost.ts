@@ -2,7 +2,7 @@
 
 import { followCore } from "../arguments/module.js";
 import type { Storage } from "../storage/storage.js";
-import { newTabId, type TabChannel, type TabMessage } from "../tabs/tabChannel.js";
+import { newTabId, type PartOfBlob, type TabChannel, type TabMessage } from "../tabs/tabChannel.js";
 import { errorOf } from "../transaction/scope.js";
 import { type Core, OutputKind } from "../wasm/iolite_wasm.js";
 import { CoreHost, type CoreHostEvents, type CoreHostOptions } from "./coreHost.js";
@@ -18,6 +18,8 @@ export class FollowerHost extends CoreHost {
   readonly #channel: TabChannel;
   readonly #stopListening: () => void;
   #place: "here" | "aside" = "here";
+  readonly #fetches = new Map<number, { readonly ask: () => void; readonly ended: (problem: string | undefined) => void }>();
+  #lastFetch = 0;
 
   static open(storage: Storage, options: FollowerHostOptions, events: CoreHostEvents): FollowerHost {
     const { schema, cacheBytes, platform } = options;
@@ -53,10 +55,17 @@ export class FollowerHost extends CoreHost {
         }
         return;
       case "leads":
+        this.#fetches.forEach(({ ask }) => ask());
         return this.receive(() => {
           this.core.leaderChanged(...this.now());
           this.events.leaderChanged();
         });
+      case "fetched":
+        if (message.to === this.#tab) {
+          this.#fetches.get(message.number)?.ended(message.problem === "" ? undefined : message.problem);
+          this.#fetches.delete(message.number);
+        }
+        return;
       case "toLeader":
       case "gone":
       case "full":
@@ -66,14 +75,26 @@ export class FollowerHost extends CoreHost {
       case "paused":
       case "token":
       case "offer":
+      case "fetch":
         return;
     }
+  }
+
+  /** The tab that leads fetches; one that takes the lead meanwhile is asked anew. */
+  override fetch(part: PartOfBlob, ended: (problem: string | undefined) => void): () => void {
+    const number = ++this.#lastFetch;
+    const ask = (): void => this.#channel.post({ kind: "fetch", from: this.#tab, number, ...part });
+    this.#fetches.set(number, { ask, ended });
+    ask();
+    return () => void this.#fetches.delete(number);
   }
 
   /** Ends the core without closing the storage, which the core that leads goes on with. */
   override end(): void {
     super.end();
     this.#stopListening();
+    this.#fetches.forEach(({ ended }) => ended("the client was closed, or this tab leads now: read it again"));
+    this.#fetches.clear();
   }
 
   /** The lead that this tab was about to take was taken from it. */

@@ -6,7 +6,7 @@ import type { ChunkStore } from "../blob/chunkStore.js";
 import { newId } from "../id.js";
 import type { Link } from "../platform/platform.js";
 import type { Storage } from "../storage/storage.js";
-import type { SharedState, TabChannel, TabMessage } from "../tabs/tabChannel.js";
+import type { PartOfBlob, SharedState, TabChannel, TabMessage } from "../tabs/tabChannel.js";
 import { errorOf } from "../transaction/scope.js";
 import { type Core, OutputKind } from "../wasm/iolite_wasm.js";
 import { CoreHost, type CoreHostEvents, type CoreHostOptions } from "./coreHost.js";
@@ -84,6 +84,8 @@ export class LeaderHost extends CoreHost {
         return this.receive(() => this.core.tabGone(message.from, ...this.now()));
       case "full":
         return this.storageFull();
+      case "fetch":
+        return this.receive(() => this.#fetchFor(message));
       case "toTab":
       case "leads":
       case "ask":
@@ -92,7 +94,28 @@ export class LeaderHost extends CoreHost {
       case "paused":
       case "token":
       case "offer":
+      case "fetched":
         return;
+    }
+  }
+
+  override fetch(part: PartOfBlob, ended: (problem: string | undefined) => void): () => void {
+    const download = this.beginFetch(part);
+    this.blobs.onFetched(download, ended);
+    this.drain();
+    return () => {
+      this.blobs.forget(download);
+      this.call((core) => core.stopFetching(download));
+    };
+  }
+
+  /** A tab that follows reads the chunks where this one keeps them. */
+  #fetchFor({ from, number, ...part }: Extract<TabMessage, { readonly kind: "fetch" }>): void {
+    const tell = (problem = ""): void => this.#options.channel?.post({ kind: "fetched", to: from, number, problem });
+    try {
+      this.blobs.onFetched(this.beginFetch(part), tell);
+    } catch (error) {
+      tell(error instanceof Error ? error.message : String(error));
     }
   }
 

@@ -526,6 +526,8 @@ export class Seat implements CoreHostEvents {
       case "toLeader":
       case "gone":
       case "full":
+      case "fetch":
+      case "fetched":
         break;
     }
     this.#host?.hear(message);

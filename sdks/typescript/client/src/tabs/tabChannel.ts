@@ -36,13 +36,28 @@ export type TabMessage =
   /** The app has another token. */
   | { readonly kind: "token"; readonly token: string }
   /** The token of the tab that leads is refused, and the sender has this one. */
-  | { readonly kind: "offer"; readonly token: string };
+  | { readonly kind: "offer"; readonly token: string }
+  /** A tab that follows asks the one that leads to bring a part of a row's blob onto the device. */
+  | ({ readonly kind: "fetch"; readonly from: TabId; readonly number: number } & PartOfBlob)
+  /** That is there, or (a text that is not empty) it cannot be had. */
+  | { readonly kind: "fetched"; readonly to: TabId; readonly number: number; readonly problem: string };
+
+/** Bytes of the blob that a cell has, from `begin` to `end` (not included). `tree`: the blob, as the core writes it. */
+export interface PartOfBlob {
+  readonly table: string;
+  readonly key: readonly unknown[];
+  readonly column: string;
+  readonly tree: string;
+  readonly begin: number;
+  readonly end: number;
+}
 
 type IsPart = (value: unknown) => boolean;
 
 const isNumber: IsPart = (value) => typeof value === "number";
 const isBoolean: IsPart = (value) => typeof value === "boolean";
 const isString: IsPart = (value) => typeof value === "string";
+const isArray: IsPart = (value) => Array.isArray(value);
 const isBytes: IsPart = (value) => value instanceof Uint8Array;
 const isShared: IsPart = (value) => hasParts(value, { paused: isBoolean, persistent: isBoolean });
 
@@ -59,6 +74,8 @@ const PARTS: { readonly [K in TabMessage["kind"]]: Record<Exclude<keyof Extract<
   paused: { paused: isBoolean },
   token: { token: isString },
   offer: { token: isString },
+  fetch: { from: isNumber, number: isNumber, table: isString, key: isArray, column: isString, tree: isString, begin: isNumber, end: isNumber },
+  fetched: { to: isNumber, number: isNumber, problem: isString },
 };
 
 export class TabChannel {
