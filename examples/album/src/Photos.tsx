@@ -36,7 +36,7 @@ export function Photos() {
 }
 
 function Thumbnail({ photo, onOpen }: { photo: Photo; onOpen: () => void }) {
-  const { url, problem } = usePicture(photo.id, "thumbnail", photo.thumbnail, "image/jpeg");
+  const { url, problem } = usePicture(photo.thumbnail, "image/jpeg");
   return (
     <button className="thumbnail" onClick={onOpen} title={problem ?? photo.name}>
       {url === undefined ? <span>{problem === undefined ? "…" : "not here"}</span> : <img src={url} alt={photo.name} />}
@@ -45,7 +45,7 @@ function Thumbnail({ photo, onOpen }: { photo: Photo; onOpen: () => void }) {
 }
 
 function Viewer({ photo, onClose }: { photo: Photo; onClose: () => void }) {
-  const { url, problem } = usePicture(photo.id, "photo", photo.photo, photo.type);
+  const { url, problem } = usePicture(photo.photo, photo.type);
   const remove = useMutation("remove");
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => dialog.current?.showModal(), []);

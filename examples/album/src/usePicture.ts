@@ -1,6 +1,6 @@
 /** The address of a picture that a row has, for `<img>`. It is fetched when it is first wanted. */
 
-import type { BlobValue, Id } from "@iolite/client";
+import type { BlobValue } from "@iolite/client";
 import { useClient } from "@iolite/react";
 import { useEffect, useState } from "react";
 
@@ -9,14 +9,14 @@ export interface Picture {
   readonly problem?: string;
 }
 
-export function usePicture(id: Id, column: "photo" | "thumbnail", blob: BlobValue, type: string): Picture {
+export function usePicture(blob: BlobValue, type: string): Picture {
   const client = useClient();
   const [picture, show] = useState<Picture>({});
   useEffect(() => {
     let url: string | undefined;
     let isOver = false;
     client.blobs
-      .open("photos", id, column, blob)
+      .open(blob)
       .url(type)
       .then(
         (made) => {
@@ -36,6 +36,6 @@ export function usePicture(id: Id, column: "photo" | "thumbnail", blob: BlobValu
       }
     };
     // A blob never changes, and its digest names it.
-  }, [client, id, column, blob.digest, type]);
+  }, [client, blob.digest, type]);
   return picture;
 }

@@ -102,7 +102,7 @@ describe("large blobs", () => {
     const [read] = seen;
     assert.ok(read !== undefined);
     assert.deepEqual([read.length, read.digest], [photo.length, photo.digest]);
-    const blob = reader.blobs.open("photos", "large", "photo", read);
+    const blob = reader.blobs.open(read);
     assert.deepEqual(await blob.state(), { here: "none", bytesHere: 0 });
     assert.deepEqual(await blob.bytes({ from: 1_000_000, to: 1_000_010 }), bytes.slice(1_000_000, 1_000_010));
     assert.deepEqual(await blob.state(), { here: "part", bytesHere: 65_536 });
@@ -122,15 +122,15 @@ describe("large blobs", () => {
     await until("the row", () => seen.length > 0);
     const [read] = seen;
     assert.ok(read !== undefined);
-    const bytes = await follower.blobs.open("photos", "theirs", "photo", read).bytes();
+    const bytes = await follower.blobs.open(read).bytes();
     assert.ok(Buffer.from(bytes).equals(theirs));
-    assert.equal((await leader.blobs.open("photos", "theirs", "photo", read).state()).here, "all", "they share the chunks");
+    assert.equal((await leader.blobs.open(read).state()).here, "all", "they share the chunks");
     const ours = large(200_000);
     await follower.mutate.add({ id: "ours", photo: await follower.blobs.put(ours) }).until("confirmed");
     const found: BlobValue[] = [];
     other.react((tx) => tx.photos.get("ours"), {}, ({ data }) => data && found.push(data.photo));
     await until("the other row", () => found.length > 0);
-    assert.ok(Buffer.from(await other.blobs.open("photos", "ours", "photo", found[0] as BlobValue).bytes()).equals(ours));
+    assert.ok(Buffer.from(await other.blobs.open(found[0] as BlobValue).bytes()).equals(ours));
   });
 
   test("are refused where they were read from another row", async () => {

@@ -1,12 +1,13 @@
 /** The blobs of a client: put onto this device, and read piece by piece. */
 
 import { openBuilder, openWalk } from "../arguments/module.js";
-import { refusal, shown, textArgument } from "../arguments/checks.js";
+import { refusal, shown } from "../arguments/checks.js";
 import { bytesOf, isBytes } from "../arguments/values.js";
 import type { Seat } from "../client/seat.js";
 import { IoliteError } from "../errors.js";
+import type { PartOfBlob } from "../tabs/tabChannel.js";
 import { isChunk } from "../wasm/iolite_wasm.js";
-import { BlobValue } from "./value.js";
+import { BlobValue, type CellOfBlob } from "./value.js";
 
 /** A source of a blob: bytes, a `Blob` or `File`, or a stream of bytes. */
 export type BlobSource = Uint8Array | Blob | ReadableStream<Uint8Array>;
@@ -42,8 +43,8 @@ export interface Blobs {
    * client sends the content before the mutation. Rejects with code `storage` if the device has no room, and with the stream's own error.
    */
   put(source: BlobSource): Promise<BlobValue>;
-  /** Opens the blob that a row has in a column. `key`: as `get` takes it. */
-  open(table: string, key: unknown, column: string, blob: BlobValue): OpenBlob;
+  /** Opens a blob that was read from a row, or one that was put on this device. */
+  open(blob: BlobValue): OpenBlob;
   /** Why calls with blobs are not sent, and blobs not fetched, at the moment; undefined if nothing waits for anything but the network. */
   readonly waiting: string | undefined;
 }
@@ -81,17 +82,14 @@ export class TabBlobs implements Blobs {
     return blob;
   }
 
-  open(table: string, key: unknown, column: string, blob: BlobValue): OpenBlob {
+  open(blob: BlobValue): OpenBlob {
     const content = BlobValue.contentOf(blob);
     if (content === undefined) {
       throw refusal("call", `a blob is opened, not ${shown(blob)}`);
     }
-    textArgument(table, "call", "the table");
-    textArgument(column, "call", "the column");
+    const cell = BlobValue.cellOf(blob);
     const read = (from: number, to: number): Promise<Uint8Array> =>
-      typeof content === "string"
-        ? this.#read({ table, key, column, tree: content }, from, to)
-        : Promise.resolve(content.slice(from, to));
+      typeof content === "string" ? this.#read(content, cell, from, to) : Promise.resolve(content.slice(from, to));
     const bounds = ({ from = 0, to = blob.length }: BlobPart = {}): [number, number] => [
       Math.min(from, blob.length),
       Math.min(to, blob.length),
@@ -138,13 +136,16 @@ export class TabBlobs implements Blobs {
     return host?.role === "leader" ? host.callOnly((core) => core.blobsWait()) : undefined;
   }
 
-  async #read(cell: CellOfBlob, from: number, to: number): Promise<Uint8Array> {
-    const here = await this.#held(cell.tree, from, to);
+  async #read(tree: string, cell: CellOfBlob | undefined, from: number, to: number): Promise<Uint8Array> {
+    const here = await this.#held(tree, from, to);
     if (here !== undefined) {
       return here;
     }
-    await this.#fetch(cell, from, to);
-    const fetched = await this.#held(cell.tree, from, to);
+    if (cell === undefined) {
+      throw new IoliteError("unavailable", "this blob was put on another device: open the one that its row has");
+    }
+    await this.#fetch({ ...cell, tree, begin: from, end: to });
+    const fetched = await this.#held(tree, from, to);
     if (fetched === undefined) {
       throw new IoliteError("storage", "this device has no room for the blob");
     }
@@ -173,13 +174,12 @@ export class TabBlobs implements Blobs {
     return bytes;
   }
 
-  async #fetch({ table, key, column, tree }: CellOfBlob, begin: number, end: number): Promise<void> {
+  async #fetch(part: PartOfBlob): Promise<void> {
     this.#seat.checkUsable();
     const { host } = this.#seat;
     if (host === undefined) {
       throw new IoliteError("not-ready", "this tab is about to take the lead: read it again in a moment");
     }
-    const part = { table, key: Array.isArray(key) ? key : [key], column, tree, begin, end };
     let timer: ReturnType<typeof setTimeout> | undefined;
     let stop = (): void => undefined;
     const problem = await new Promise<string | typeof OFFLINE | undefined>((resolve) => {
@@ -221,13 +221,6 @@ export class TabBlobs implements Blobs {
     }
     return { here: bytesHere === blob.length ? "all" : bytesHere === 0 ? "none" : "part", bytesHere };
   }
-}
-
-interface CellOfBlob {
-  readonly table: string;
-  readonly key: unknown;
-  readonly column: string;
-  readonly tree: string;
 }
 
 async function* piecesOf(source: BlobSource): AsyncGenerator<Uint8Array> {

@@ -11,11 +11,19 @@ const ofThisPackage = Symbol("made by this package");
 /** The content of a blob that lies in its row, or the text that names the chunks of a longer one. */
 export type BlobContent = Uint8Array | string;
 
+/** Where a blob was read. */
+export interface CellOfBlob {
+  readonly table: string;
+  readonly key: readonly unknown[];
+  readonly column: string;
+}
+
 /** A value of a column `s.blob()`. Make one with `blobOf()`, or with `client.blobs.put()` if it may be longer than 4 KiB. */
 export class BlobValue {
   readonly #content: BlobContent;
   readonly #digest: string | undefined;
   readonly #length: number;
+  #cell: CellOfBlob | undefined;
 
   /** @internal */
   constructor(maker: unknown, content: BlobContent, length: number, digest?: string) {
@@ -47,6 +55,18 @@ export class BlobValue {
       throw refusal("call", `a blob of ${this.#length} bytes is read with client.blobs.open()`);
     }
     return this.#content.slice();
+  }
+
+  /** @internal Notes where a blob was just read. Nobody else has it yet. */
+  static readAt(value: unknown, cell: CellOfBlob): void {
+    if (typeof value === "object" && value !== null && #content in value) {
+      value.#cell = cell;
+    }
+  }
+
+  /** @internal The cell that a blob was read from; undefined for one that was made here. */
+  static cellOf(blob: BlobValue): CellOfBlob | undefined {
+    return blob.#cell;
   }
 
   /** @internal The content, which is not to be changed. Undefined for anything but a blob. */

@@ -39,7 +39,7 @@ export type TabMessage =
   | { readonly kind: "offer"; readonly token: string }
   /** A tab that follows asks the one that leads to bring a part of a row's blob onto the device. */
   | ({ readonly kind: "fetch"; readonly from: TabId; readonly number: number } & PartOfBlob)
-  /** That is there, or (a text that is not empty) it cannot be had. */
+  /** The part is there, or (a text that is not empty) it cannot be had. */
   | { readonly kind: "fetched"; readonly to: TabId; readonly number: number; readonly problem: string };
 
 /** Bytes of the blob that a cell has, from `begin` to `end` (not included). `tree`: the blob, as the core writes it. */

@@ -20,6 +20,8 @@ export interface TableBinding {
   readonly columns: readonly string[];
   readonly definitions: readonly Column[];
   readonly key: readonly string[];
+  /** The columns that hold blobs. */
+  readonly blobs: readonly string[];
 }
 
 /** Where the value of a live table stands in its rows, behind the key. */
@@ -35,6 +37,7 @@ function bind(core: Numbering, name: string, table: AnyTable): TableBinding {
   const named = live ? { [LIVE_KEY]: table.keyColumn, [LIVE_VALUE]: table.value } : table.columns;
   const columns = Object.keys(named);
   const definitions = Object.values(named);
+  const blobs = columns.filter((_, place) => definitions[place]?.json.type === "blob");
   const wide = definitions.map(({ shape }) => shape === "bigint");
-  return { name, number: core.addTable(name, columns, wide), live, ofLog: table.policy.log !== undefined, columns, definitions, key: live ? [LIVE_KEY] : table.keyColumns };
+  return { name, number: core.addTable(name, columns, wide), live, ofLog: table.policy.log !== undefined, columns, definitions, key: live ? [LIVE_KEY] : table.keyColumns, blobs };
 }

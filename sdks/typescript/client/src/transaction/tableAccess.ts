@@ -1,5 +1,6 @@
 /** One table within one run. */
 
+import { BlobValue } from "../blob/value.js";
 import { ListColumn, MapColumn, RegisterColumn, ScalarColumn, SetColumn } from "../schema/column.js";
 import { copied, indexArgument, isPlainObject, membersOf, optionsOf, refusal, shown } from "../arguments/checks.js";
 import { boundValues, cellValue, isArray, iteratedValues, keyValues } from "../arguments/values.js";
@@ -223,9 +224,13 @@ export class TableAccess {
 
   #row(values: readonly unknown[]): Row {
     const row: Record<string, unknown> = {};
-    this.#table.columns.forEach((name, index) => {
+    const { name: table, columns, key } = this.#table;
+    columns.forEach((name, index) => {
       row[name] = values[index];
     });
+    for (const column of this.#table.blobs) {
+      BlobValue.readAt(row[column], { table, key: key.map((name) => row[name]), column });
+    }
     hideIn(row, this.#table.columns, values);
     // Whoever writes into a row means `update`, and would wonder that nothing happens.
     return this.#scope.isChecked ? Object.freeze(row) : row;

@@ -13,6 +13,7 @@ const table: TableBinding = {
   number: 3,
   live: false,
   ofLog: false,
+  blobs: [],
   columns: Object.keys(columns),
   definitions: Object.values(columns),
   key: ["id"],
