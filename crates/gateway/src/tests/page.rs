@@ -13,7 +13,7 @@ use super::fake_store::STORE;
 use super::world::{blind, hello, subscribe, unsubscribe};
 use crate::following::load::LoadId;
 use crate::sessions::session::{Flow, Guest, Open, Phase, Standing};
-use crate::{Input, SessionId, limits};
+use crate::{BlobInput, BlobLink, Input, SessionId, limits};
 
 const PAGE: &str = include_str!("../../../../docs/protocols/gateway.md");
 const LIMITS: &str = include_str!("../limits.rs");
@@ -77,13 +77,14 @@ fn page_and_code_agree() {
     assert_eq!(names("Standing"), variants(&[&Standing::Live, &Standing::Loading(load)]));
     let id = SessionId(1);
     let ready = Input::Store(Event::Ready { store: STORE, resolved: Timestamp::ZERO });
-    let inputs: [&dyn Debug; 6] = [
+    let inputs: [&dyn Debug; 7] = [
         &Input::SessionOpened(id),
         &Input::Message(id, FromClient::Ping(1)),
         &Input::Garbled(id, String::new()),
         &Input::SessionClosed(id),
         &Input::Drained { session: id, messages: 1 },
         &ready,
+        &Input::Blobs(BlobLink(1), BlobInput::Closed),
     ];
     assert_eq!(names("Input"), variants(&inputs));
     let log = || LogId::new("sheet", &Value::Int(1)).expect("short");

@@ -5,6 +5,7 @@ const PAGE: &str = include_str!("../../../../docs/limits.md");
 #[test]
 fn the_page_has_the_values_of_hosts_and_sdks() {
     let server = include_str!("../../../node/src/server.rs");
+    let blobs = include_str!("../../../node/src/blob_host.rs");
     let etcd = include_str!("../../../node/src/directory/etcd.rs");
     let shape = include_str!("../../../cluster/src/shape.rs");
     let certificate = include_str!("../../src/certificate.rs");
@@ -18,6 +19,7 @@ fn the_page_has_the_values_of_hosts_and_sdks() {
         ("node::checkpoint_bytes_min", "67108864", "checkpoint_bytes_min: 64 << 20,", server),
         ("node::ANSWERS_WITHIN_MAX", "2s", "const ANSWERS_WITHIN_MAX: Duration = Duration::from_secs(2);", etcd),
         ("node::ANSWER_BYTES_MAX", "4194304", "const ANSWER_BYTES_MAX: usize = 4 << 20;", etcd),
+        ("node::STORE_QUESTIONS_MAX", "64", "pub(crate) const STORE_QUESTIONS_MAX: usize = 64;", blobs),
         ("cluster::NODES_MAX", "64", "const NODES_MAX: u64 = 64;", shape),
         ("server::DAYS_MAX", "3650", "const DAYS_MAX: u64 = 3650;", certificate),
         ("host::CONNECTIONS_MAX", "10000", "const CONNECTIONS_MAX: usize = 10_000;", connections),
