@@ -101,6 +101,8 @@ async fn a_large_blob_goes_to_another_client_byte_for_byte() {
     let [writer, reader] = [(); 2].map(|()| server.client(app(), options()).expect("in memory"));
     let put = writer.blobs().put_bytes(&content(LARGE)).await.expect("there is room");
     assert_eq!((put.length(), writer.blobs().state(&put).await.bytes_here), (LARGE as u64, LARGE as u64));
+    // A test of the TypeScript client has the same of the same bytes.
+    assert_eq!(put.digest().to_string(), "52d68e43288236e69577651d27d396393a10c73fc4aa8916b42144efe9923c80");
     confirmed(&writer, "add", &("a", &put)).await;
     reader.online().await.expect("let in");
     let photo = photo(&reader, "a").await;

@@ -94,6 +94,8 @@ describe("large blobs", () => {
     const [writer, reader] = [await open(), await open()];
     const bytes = large(3 * 1024 * 1024);
     const photo = await writer.blobs.put(new Blob([bytes.slice(0, 1_000_000), bytes.slice(1_000_000)]).stream());
+    // A test of the Rust SDK has the same of the same bytes.
+    assert.equal(photo.digest, "52d68e43288236e69577651d27d396393a10c73fc4aa8916b42144efe9923c80");
     assert.equal(photo.length, bytes.length);
     await writer.mutate.add({ id: "large", photo }).until("confirmed");
     const seen: BlobValue[] = [];
@@ -133,6 +135,18 @@ describe("large blobs", () => {
     assert.ok(Buffer.from(await other.blobs.open(found[0] as BlobValue).bytes()).equals(ours));
   });
 
+  test("say so where the device has no room, and nothing else breaks", async () => {
+    const device = new FakeDevice();
+    const client = await open(device);
+    const name = "iolite/large-blobs/ann/chunks";
+    const opening = (device.indexedDB as IDBFactory).open(name, 1);
+    opening.onupgradeneeded = () => opening.result.createObjectStore("another");
+    await new Promise((resolve) => (opening.onsuccess = resolve));
+    opening.result.close();
+    await assert.rejects(client.blobs.put(large(100_000)), { code: "storage", message: /no room for the blob/ });
+    await client.mutate.add({ id: "small", photo: blobOf(content) }).until("confirmed");
+  });
+
   test("are refused where they were read from another row", async () => {
     const client = await open();
     await client.mutate.add({ id: "one", photo: await client.blobs.put(large(100_000)) }).until("confirmed");
@@ -150,6 +164,13 @@ describe("large blobs", () => {
     const text = new ReadableStream({ start: (controller) => controller.enqueue("text") });
     await assert.rejects(client.blobs.put(text as never), { code: "call", message: /Uint8Arrays/ });
     assert.equal((await client.blobs.put(new Uint8Array())).length, 0);
+    const blob = client.blobs.open(await client.blobs.put(large(10_000)));
+    for (const from of [-1, 0.5, Number.NaN, "1" as never]) {
+      assert.throws(() => blob.stream({ from }), { code: "call", message: /from is a whole number of bytes/ });
+    }
+    assert.equal((await blob.bytes({ from: 9_999, to: 20_000 })).length, 1);
+    assert.equal((await blob.bytes({ from: 5, to: 2 })).length, 0);
+    assert.throws(() => client.blobs.open(content as never), { code: "call", message: /a blob is opened/ });
   });
 });
 

@@ -30,7 +30,7 @@ export interface OpenBlob {
   stream(part?: BlobPart): ReadableStream<Uint8Array>;
   /** All bytes of a part. */
   bytes(part?: BlobPart): Promise<Uint8Array>;
-  /** An address for `<img>` and the like, of the whole blob. Call `URL.revokeObjectURL` when it is shown no more. `type`: such as `image/jpeg`. */
+  /** An address for `<img>` and the like, of the whole blob, which is in memory as long as the address is. Call `URL.revokeObjectURL` when it is shown no more. `type`: such as `image/jpeg`. */
   url(type?: string): Promise<string>;
   /** How much of it is on this device. */
   state(): Promise<BlobState>;
@@ -45,7 +45,7 @@ export interface Blobs {
   put(source: BlobSource): Promise<BlobValue>;
   /** Opens a blob that was read from a row, or one that was put on this device. */
   open(blob: BlobValue): OpenBlob;
-  /** Why calls with blobs are not sent, and blobs not fetched, at the moment; undefined if nothing waits for anything but the network. */
+  /** Why calls with blobs are not sent, and blobs not fetched, at the moment; undefined if nothing waits for anything but the network. Always undefined in a tab that follows. */
   readonly waiting: string | undefined;
 }
 
@@ -91,11 +91,12 @@ export class TabBlobs implements Blobs {
     const read = (from: number, to: number): Promise<Uint8Array> =>
       typeof content === "string" ? this.#read(content, cell, from, to) : Promise.resolve(content.slice(from, to));
     const bounds = ({ from = 0, to = blob.length }: BlobPart = {}): [number, number] => [
-      Math.min(from, blob.length),
-      Math.min(to, blob.length),
+      Math.min(placeIn(from, "from"), blob.length),
+      Math.min(placeIn(to, "to"), blob.length),
     ];
     const stream = (part?: BlobPart): ReadableStream<Uint8Array> => {
-      let [at, end] = bounds(part);
+      const [begin, end] = bounds(part);
+      let at = begin;
       return new ReadableStream({
         pull: async (controller) => {
           if (at >= end) {
@@ -221,6 +222,13 @@ export class TabBlobs implements Blobs {
     }
     return { here: bytesHere === blob.length ? "all" : bytesHere === 0 ? "none" : "part", bytesHere };
   }
+}
+
+function placeIn(given: unknown, name: string): number {
+  if (typeof given !== "number" || !Number.isSafeInteger(given) || given < 0) {
+    throw refusal("call", `the part of a blob: ${name} is a whole number of bytes, not ${shown(given)}`);
+  }
+  return given;
 }
 
 async function* piecesOf(source: BlobSource): AsyncGenerator<Uint8Array> {
