@@ -100,7 +100,8 @@ impl LocalCluster {
                 Ok(node) => nodes.push(node),
                 // A command was killed as it made it, or has put it aside just now.
                 Err(_) if !LocalNode::is_begun(&folder.join(&name)) => {}
-                Err(error) => return Err(error),
+                // The node may have been finished between the two looks. What is wrong with it is wrong at the second one, too.
+                Err(_) => nodes.push(LocalNode::open(&folder.join(&name))?),
             }
         }
         nodes.sort_by_key(|node| node.role);

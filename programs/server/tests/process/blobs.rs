@@ -81,8 +81,9 @@ async fn photos_beside_kills(rounds: i64, seed: u64) {
     timeout(PATIENCE, reader.online()).await.expect("in time").expect("let in");
     let photos = reader.read(View::Confirmed, |tx| tx.all::<Photo>()).await.expect("it can be read");
     assert_eq!(photos.iter().map(|photo| photo.number).collect::<Vec<_>>(), (0..rounds).collect::<Vec<_>>());
+    let blobs = reader.blobs();
     for Photo { number, photo } in photos.iter() {
-        let read = reader.blobs().read("photos", *number, "photo", photo);
+        let read = blobs.read("photos", *number, "photo", photo);
         let bytes = timeout(PATIENCE, read).await.expect("in time").expect("no chunk is missing");
         assert!(bytes == content(*number), "photo {number}");
     }
