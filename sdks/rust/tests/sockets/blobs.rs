@@ -1,7 +1,7 @@
 //! Blobs: from a mutation's argument into a row, and to another client. Those of up to 4 KiB lie in the row, larger ones have chunks.
 
 use iolite::table::Register;
-use iolite::{Blob, CallError, Client, Mutators, Options, Schema, Storage, Table, View, schema};
+use iolite::{Blob, CallError, Client, Embedded, Mutators, Options, Schema, Storage, Table, View, schema};
 use tokio::io::{AsyncReadExt as _, AsyncSeekExt as _, SeekFrom};
 use tokio::time::timeout;
 
@@ -95,16 +95,41 @@ async fn an_operation_of_a_log_takes_no_blob() {
 
 const LARGE: usize = 3 << 20;
 
-#[tokio::test]
-async fn a_large_blob_goes_to_another_client_byte_for_byte() {
+/// A photo of one client in the row "a", and a second client that is online.
+struct Shared {
+    _server: Embedded,
+    writer: Client,
+    reader: Client,
+    put: Blob,
+}
+
+/// Bytes that nothing can pack.
+fn noise(length: usize) -> Vec<u8> {
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 32) as u8
+    };
+    (0..length).map(|_| next()).collect()
+}
+
+async fn shared(content: &[u8]) -> Shared {
     let server = iolite::embedded().await.expect("a server");
     let [writer, reader] = [(); 2].map(|()| server.client(app(), options()).expect("in memory"));
-    let put = writer.blobs().put_bytes(&content(LARGE)).await.expect("there is room");
+    let put = writer.blobs().put_bytes(content).await.expect("there is room");
+    confirmed(&writer, "add", &("a", &put)).await;
+    reader.online().await.expect("let in");
+    Shared { _server: server, writer, reader, put }
+}
+
+#[tokio::test]
+async fn a_large_blob_goes_to_another_client_byte_for_byte() {
+    let Shared { _server, writer, reader, put } = shared(&content(LARGE)).await;
     assert_eq!((put.length(), writer.blobs().state(&put).await.bytes_here), (LARGE as u64, LARGE as u64));
     // A test of the TypeScript client has the same of the same bytes.
     assert_eq!(put.digest().to_string(), "52d68e43288236e69577651d27d396393a10c73fc4aa8916b42144efe9923c80");
-    confirmed(&writer, "add", &("a", &put)).await;
-    reader.online().await.expect("let in");
     let photo = photo(&reader, "a").await;
     assert_eq!((&photo, reader.blobs().state(&photo).await.bytes_here), (&put, 0));
     let mut stream = reader.blobs().open("photos", "a", "photo", &photo).expect("a key");
@@ -120,11 +145,7 @@ async fn a_large_blob_goes_to_another_client_byte_for_byte() {
 
 #[tokio::test]
 async fn a_part_is_fetched_alone() {
-    let server = iolite::embedded().await.expect("a server");
-    let [writer, reader] = [(); 2].map(|()| server.client(app(), options()).expect("in memory"));
-    let put = writer.blobs().put_bytes(&content(LARGE)).await.expect("there is room");
-    confirmed(&writer, "add", &("a", &put)).await;
-    reader.online().await.expect("let in");
+    let Shared { _server, writer: _writer, reader, put: _ } = shared(&content(LARGE)).await;
     let photo = photo(&reader, "a").await;
     let mut stream = reader.blobs().open("photos", "a", "photo", &photo).expect("a key");
     stream.seek(SeekFrom::End(-10)).await.expect("within it");
@@ -134,23 +155,38 @@ async fn a_part_is_fetched_alone() {
     assert_eq!(reader.blobs().state(&photo).await.bytes_here, 64 << 10);
 }
 
-#[tokio::test]
-async fn one_changed_byte_sends_one_chunk() {
-    let server = iolite::embedded().await.expect("a server");
-    let [writer, reader] = [(); 2].map(|()| server.client(app(), options()).expect("in memory"));
-    let put = writer.blobs().put_bytes(&content(LARGE)).await.expect("there is room");
-    confirmed(&writer, "add", &("a", &put)).await;
+/// Changes a byte of a blob of this length. Returns how many bytes of chunks that sent.
+async fn sent_for_one_byte(length: usize) -> u64 {
+    let mut expected = noise(length);
+    let Shared { _server, writer, reader, put: _ } = shared(&expected).await;
     let before = writer.blobs().traffic();
     let (blobs, own) = (writer.blobs(), photo(&writer, "a").await);
     let changed = blobs.write_at("photos", "a", "photo", &own, 1_000_000, &[255]).await.expect("all of it is here");
     confirmed(&writer, "replace", &("a", &changed)).await;
     let sent = writer.blobs().traffic().bytes_up - before.bytes_up;
-    assert!(sent < (64 << 10) + 4096, "{sent} bytes were sent");
-    reader.online().await.expect("let in");
-    let bytes = reader.blobs().read("photos", "a", "photo", &photo(&reader, "a").await).await.expect("it is fetched");
-    let mut expected = content(LARGE);
-    expected[1_000_000] = 255;
-    assert!(bytes == expected);
+    let new_row = async {
+        loop {
+            let now = photo(&reader, "a").await;
+            if now == changed {
+                break now;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        }
+    };
+    let now = timeout(PATIENCE, new_row).await.expect("the reader is told");
+    let bytes = reader.blobs().read("photos", "a", "photo", &now).await.expect("it is fetched");
+    assert_ne!(std::mem::replace(&mut expected[1_000_000], 255), 255, "it is another byte");
+    assert!(bytes == expected, "byte for byte");
+    sent
+}
+
+#[tokio::test]
+async fn one_changed_byte_sends_one_chunk_and_one_node_if_there_are_nodes() {
+    let flat = sent_for_one_byte(LARGE).await;
+    assert!(flat > (64 << 10) && flat < (64 << 10) + 4096, "{flat} bytes were sent");
+    // 97 chunks: their names do not fit the row, so there is a node above them.
+    let deep = sent_for_one_byte((6 << 20) + 1000).await;
+    assert!(deep > (64 << 10) && deep < (64 << 10) + 8192, "{deep} bytes were sent");
 }
 
 #[tokio::test]
@@ -181,11 +217,7 @@ async fn a_large_blob_that_was_put_offline_is_sent_after_a_restart() {
 
 #[tokio::test]
 async fn what_is_not_here_is_unavailable_without_a_connection() {
-    let server = iolite::embedded().await.expect("a server");
-    let [writer, reader] = [(); 2].map(|()| server.client(app(), options()).expect("in memory"));
-    let put = writer.blobs().put_bytes(&content(LARGE)).await.expect("there is room");
-    confirmed(&writer, "add", &("a", &put)).await;
-    reader.online().await.expect("let in");
+    let Shared { _server, writer: _writer, reader, put: _ } = shared(&content(LARGE)).await;
     let photo = photo(&reader, "a").await;
     reader.go_offline();
     let read = reader.blobs().read("photos", "a", "photo", &photo).await;
