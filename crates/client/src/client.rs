@@ -21,6 +21,7 @@ mod narrowing;
 mod peek;
 mod reactions;
 mod resting;
+mod rows;
 mod runs;
 mod sending;
 mod storing;
@@ -62,6 +63,8 @@ pub use logs::{JoinedLog, LeaveError, LogError};
 pub use members::LogMember;
 use members::Members;
 use resting::Rest;
+pub use rows::ConflictError;
+use rows::Rows;
 
 pub struct Client {
     schema: Arc<Schema>,
@@ -80,6 +83,7 @@ pub struct Client {
     checkpoints: Checkpoints,
     batches: Batches,
     blobs: Blobs,
+    rows: Rows,
     members: Members,
     queue: Queue,
     refused: BTreeMap<Counter, Refused>,
@@ -211,6 +215,7 @@ impl Client {
             checkpoints: Checkpoints::default(),
             batches: Batches::default(),
             blobs: Blobs::new(config.seed, has_blobs),
+            rows: Rows::default(),
             members: Members::new(),
             queue: Queue::new(Windows { strong: config.limits.strong_ahead, ..Windows::default() }),
             refused: BTreeMap::new(),
@@ -234,6 +239,7 @@ impl Client {
         };
         client.restore_logs(loaded.logs, holds_rows);
         client.restore_mutations(loaded.mutations, loaded.refused);
+        client.restore_kept(&loaded.kept, loaded.kept_calls)?;
         client.reserve_counters();
         client.adopt_all(loaded.outbox);
         Ok(client)
@@ -288,6 +294,8 @@ impl Client {
             || self.tell_hashes()
             || self.upload()
             || self.link_blobs()
+            || self.send_kept()
+            || self.tell_conflicts()
             || self.submit()
             || self.store_changes()
             || self.inform_tabs()
@@ -367,6 +375,7 @@ impl Machine for Client {
         self.queue.validate(&self.cache);
         self.delivery.validate(&self.cache, self.logs.lanes());
         self.validate_logs();
+        self.validate_kept();
         self.reactions.validate();
         self.leader.validate();
         self.validate_stored();

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use iolite_blobs::{DownloadNumber, UploadNumber};
 use iolite_machine::{PersistId, WallTime};
-use iolite_values::{Attempt, ChunkId, ClientId, Counter, DeviceSecret, LogId, Schema, Timestamp};
+use iolite_values::{Attempt, ChunkId, ClientId, Counter, DeviceSecret, LogId, Schema, TableId, Timestamp};
 
 use crate::limits::Limits;
 use crate::reactive::ReactionId;
@@ -152,9 +152,11 @@ pub enum Output {
         message: String,
     },
     Blobs(BlobOutput),
+    /// The conflicts of this table are others than before: [`crate::Client::conflicts`].
+    Conflicts(TableId),
 }
 
-/// How far a mutation is. The last four are final.
+/// How far a mutation is. All but the first are final.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MutationStatus {
     Pending(Pending),
@@ -174,6 +176,8 @@ pub enum MutationStatus {
     Cancelled {
         reason: String,
     },
+    /// Of a causal table: it was in conflict, and a person did not keep what it wrote.
+    Overruled,
 }
 
 /// The state of a mutation that has not ended.
@@ -187,6 +191,8 @@ pub struct Pending {
     pub would_reject: Option<String>,
     /// It needs data that is not on this device, so it has no effect in any view until the data is there.
     pub waits_for_data: bool,
+    /// Of a causal table: somebody else has written a row that it wrote, and a person has to decide.
+    pub in_conflict: bool,
 }
 
 /// What is wrong with a client: the simulator has to find it. Everything else leaves it at [`Broken::Nothing`].

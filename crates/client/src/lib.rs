@@ -25,11 +25,12 @@ mod text;
 mod transaction;
 mod view;
 
-pub use client::{CallError, Client, JoinedLog, LeaveError, LogError, LogMember};
+pub use client::{CallError, Client, ConflictError, JoinedLog, LeaveError, LogError, LogMember};
 pub use interface::{
     BlobInput, BlobOutput, Broken, Config, Input, MutationStatus, Output, Pending, PendingMutation, Refused,
 };
 pub use iolite_blobs::{DownloadNumber, UploadNumber};
+pub use iolite_rowsync::{Base, Cells, Choice, Conflict, Keep, ResolveError, RowVersion, row_version};
 pub use limits::Limits;
 pub use live::{LIVE, live_arguments};
 pub use peek::{DifferenceError, Lack, NotHeld, Part, Peek, PeekError};

@@ -28,7 +28,9 @@ use crate::interface::Broken;
 use crate::tabs::Ticket;
 use crate::view::{Changed, Overlay, Reader};
 
-pub(crate) use entry::{Copies, Entry, GivenUp, OfflineCheck, Ran, RunResult, RunState, Stage, Stale, Trail};
+pub(crate) use entry::{
+    Copies, Entry, Frozen, GivenUp, KeptRows, OfflineCheck, Ran, RunResult, RunState, Stage, Stale, Trail,
+};
 pub use entry::{LogCall, Mutation, MutationKind};
 use index::Index;
 pub(crate) use lane::{Ahead, Decided};
@@ -311,9 +313,10 @@ impl Queue {
     }
 
     /// Puts entries on the overlay, up to one whose closure has to run because an answer that it had is another now.
-    pub(crate) fn settle(&mut self, cache: &Cache) -> Step {
+    /// Entries that are not known to be strong see the kept rows, too.
+    pub(crate) fn settle(&mut self, cache: &Cache, kept: &Overlay) -> Step {
         for (counter, entry) in self.entries.range_mut((Bound::Excluded(self.settled), Bound::Unbounded)) {
-            let reader = Reader::new(cache, Some(&self.overlay), None);
+            let reader = Reader::new(cache, Some(&self.overlay), None).over_kept(entry.sees_kept().then_some(kept));
             if let Some(stale) = entry.staleness(reader, &self.changed) {
                 match stale {
                     Stale::HasCome => {}
@@ -328,7 +331,7 @@ impl Queue {
             }
             match entry.state {
                 RunState::Due => return Step::Run(*counter),
-                RunState::Missing(_) => {}
+                RunState::Missing(_) | RunState::Frozen(_) => {}
                 RunState::Done(_) => put_on(&mut self.overlay, entry, cache),
             }
             self.settled = *counter;

@@ -32,6 +32,8 @@ pub enum OpenError {
     OtherUser { stored: String, asked: String },
     #[error("a user's name has at most {limit} bytes")]
     UserTooLong { limit: usize },
+    #[error(transparent)]
+    Kept(#[from] iolite_rowsync::RestoreError),
     #[error("the client's storage has entries but lacks its head: it is damaged")]
     Headless,
 }

@@ -51,7 +51,7 @@ fn the_page_has_every_input_and_output() {
         names!(Input: Linked, LinkLost, Frame, Persisted, StorageFull, FromTab, TabGone, Outbox, Blobs)
     );
     let outputs = names!(Output: Connect, Disconnect, Send, Persist, Run, Mutation, Connection, Unavailable,
-        Delivered, LogStopped, LogDiffers, LogMembers, ToTab, ReadOutbox, Adopted, ReactionFailed, Blobs);
+        Delivered, LogStopped, LogDiffers, LogMembers, ToTab, ReadOutbox, Adopted, ReactionFailed, Blobs, Conflicts);
     assert_eq!(table("Output"), outputs);
 }
 
@@ -72,7 +72,10 @@ fn the_page_has_every_message_of_a_gateway_and_every_outcome() {
 
 #[test]
 fn the_page_has_every_end_view_and_connection() {
-    assert_eq!(table("Status"), names!(MutationStatus: Pending, Confirmed, Rejected, Quarantined, Cancelled));
+    assert_eq!(
+        table("Status"),
+        names!(MutationStatus: Pending, Confirmed, Rejected, Quarantined, Cancelled, Overruled)
+    );
     assert_eq!(table("View"), names!(View: Optimistic, Durable, Confirmed, Delivered));
     assert_eq!(table("Connection"), names!(Connection: Offline, Connecting, Online, Refused));
     for broken in names!(Broken: Nothing, RemoveAtReply, KeepTakenBack, ForgetConfirmed, AppendAfterClose,

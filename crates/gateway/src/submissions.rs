@@ -9,5 +9,6 @@ mod leases;
 mod log;
 pub mod order;
 pub mod own_outcomes;
+mod rows;
 mod strong;
 mod submit;

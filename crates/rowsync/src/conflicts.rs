@@ -74,6 +74,16 @@ impl RowSync {
         self.rows.keys().filter_map(|key| self.conflict_of(key, position, confirmed(key))).collect()
     }
 
+    /// Whether a row that a call has written is in conflict.
+    pub fn is_in_conflict<'a>(
+        &self,
+        call: Counter,
+        position: Timestamp,
+        confirmed: impl Fn(&RowKey) -> Confirmed<'a>,
+    ) -> bool {
+        self.rows_of(call).any(|key| self.conflict_of(key, position, confirmed(key)).is_some())
+    }
+
     fn conflict_of(&self, key: &RowKey, position: Timestamp, confirmed: Confirmed<'_>) -> Option<Conflict> {
         let chain = self.judged_chain(self.rows.get(key)?)?;
         if self.scheme == Scheme::Eventual || chain.judge(position, confirmed) != Judged::Other {

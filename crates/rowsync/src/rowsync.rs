@@ -4,10 +4,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use iolite_values::{Blob, Counter, Operation, Row, RowKey, TableId, Timestamp, Value};
+use iolite_values::{Blob, Consistency, Counter, OnConflict, Operation, Row, RowKey, TableId, Timestamp, Value, Write};
 
 use crate::chain::{Chain, Effect, Kept, shown_on};
-use crate::change::scalar;
+use crate::change::{Change, scalar};
 use crate::sets::Set;
 use crate::stored::Entry;
 
@@ -97,6 +97,15 @@ pub struct RowSync {
 }
 
 impl Scheme {
+    /// The scheme of a table that syncs.
+    pub fn of(consistency: &Consistency) -> Option<Scheme> {
+        match consistency {
+            Consistency::Eventual => Some(Scheme::Eventual),
+            Consistency::Causal { on_conflict: OnConflict::Manual } => Some(Scheme::Causal),
+            Consistency::Strong | Consistency::Log { .. } => None,
+        }
+    }
+
     pub(crate) fn put(self, value: Value) -> Operation {
         match self {
             Scheme::Causal => Operation::Put(value),
@@ -118,6 +127,10 @@ impl RowSync {
 
     pub fn table(&self) -> TableId {
         self.table
+    }
+
+    pub fn scheme(&self) -> Scheme {
+        self.scheme
     }
 
     /// A call is in storage: it may be sent.
@@ -157,6 +170,36 @@ impl RowSync {
     /// All kept calls, in the order of their counters.
     pub fn calls(&self) -> impl Iterator<Item = Counter> {
         self.calls.keys().copied()
+    }
+
+    /// Whether any call is kept.
+    pub fn is_empty(&self) -> bool {
+        self.calls.is_empty()
+    }
+
+    /// The rows that a call has written.
+    pub fn rows_of(&self, call: Counter) -> impl Iterator<Item = &RowKey> {
+        self.calls.get(&call).into_iter().flat_map(|call| &call.keys)
+    }
+
+    /// The last call that has written a row.
+    pub fn last_call(&self, key: &RowKey) -> Option<Counter> {
+        self.rows.get(key)?.effects().last().map(|effect| effect.call)
+    }
+
+    /// The writes that make a row that is shown of the confirmed one.
+    pub fn writes_between(&self, key: &RowKey, confirmed: &Row, shown: &Row) -> Vec<Write> {
+        Change::between(confirmed, shown).writes(self.scheme, self.table, key, confirmed)
+    }
+
+    /// Takes a call back that no change set carries. It is as if it had never been made.
+    pub fn take_back(&mut self, call: Counter) -> bool {
+        let goes = !self.is_sent(call) && self.calls.contains_key(&call);
+        if goes {
+            self.end(call, How::Overruled);
+            self.bytes = self.count_bytes();
+        }
+        goes
     }
 
     /// Whether a change set carries a call.

@@ -6,7 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use iolite_values::{Blob, Chunks, ColumnId, Counter, KeyRange, Read, Row, RowKey, Timestamp, Value, Write};
+use iolite_values::{
+    Blob, Cell, Chunks, ColumnId, Counter, Element, KeyRange, Read, Row, RowKey, Timestamp, Value, Write,
+};
 
 use crate::chain::{Chain, Judged, Kept};
 use crate::change::{Change, scalar};
@@ -19,7 +21,7 @@ use crate::stored::Entry;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChangeSet {
     pub writes: Vec<Write>,
-    /// A range of one row for each row that is written, as of the position that the set was made at.
+    /// All of each row that is written, in an eventual table its life: as of the position that the set was made at.
     pub reads: Vec<Read>,
     pub calls: BTreeSet<Counter>,
     /// The rows that its chains rest on, as the server has them.
@@ -104,9 +106,16 @@ impl RowSync {
             }
         }
         let written: BTreeSet<&RowKey> = all.writes.iter().map(|write| &write.cell.row).collect();
-        let reads = written.into_iter().map(|key| Read::Range { table: self.table, range: KeyRange::one(key) });
-        let reads: Vec<Read> = reads.collect();
+        let reads: Vec<Read> = written.into_iter().map(|key| self.read_of(key)).collect();
         (groups > 0).then_some(ChangeSet { writes: all.writes, reads, calls, onto: all.onto, groups })
+    }
+
+    /// The read that a set has of a row that it writes. In an eventual table only its life matters.
+    fn read_of(&self, key: &RowKey) -> Read {
+        match self.scheme {
+            Scheme::Causal => Read::Range { table: self.table, range: KeyRange::one(key) },
+            Scheme::Eventual => Read::Cell { cell: Cell::row(self.table, key.clone()), element: Element::Whole },
+        }
     }
 
     /// The blobs that keep groups out of the next set.
@@ -211,6 +220,33 @@ impl RowSync {
         self.go_back(judge_from);
         self.bytes = self.count_bytes();
         endings
+    }
+
+    /// The server has another history. What the open set did in the one before says nothing, and no copy of it can take effect.
+    pub fn history_lost(&mut self) {
+        if self.set.take().is_some() {
+            self.dirty.insert(Entry::Set);
+        }
+        self.go_back(Timestamp::ZERO);
+        for (key, kept) in &mut self.rows {
+            if let Some(waiting) = &mut kept.waiting {
+                waiting.judge_from = Timestamp::ZERO;
+                self.dirty.insert(Entry::Row(key.clone()));
+            }
+        }
+        self.bytes = self.count_bytes();
+    }
+
+    /// Whether the confirmed rows are still those that the open set rests on. A set that was not submitted yet may be submitted as of their timestamp then.
+    pub fn still_rests<'a>(&self, confirmed: impl Fn(&RowKey) -> Confirmed<'a>) -> bool {
+        let sent = self.rows.iter().filter_map(|(key, kept)| Some((key, kept.sent.as_ref()?)));
+        let holds = |(key, chain): (&RowKey, &Chain)| match (self.scheme, confirmed(key)) {
+            (Scheme::Causal, _) => chain.judge(Timestamp::MAX, confirmed(key)) == Judged::Same,
+            (Scheme::Eventual, Confirmed::Unknown) => true,
+            (Scheme::Eventual, Confirmed::Absent) => !chain.onto.exists(),
+            (Scheme::Eventual, Confirmed::There(_)) => chain.onto.exists(),
+        };
+        sent.into_iter().all(holds)
     }
 
     fn go_back(&mut self, judge_from: Timestamp) {

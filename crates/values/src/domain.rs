@@ -4,7 +4,7 @@
 //! compiler leads whoever adds a domain to each of these places.
 //! Source: Iolite's own; the papers have one policy each.
 
-use crate::{Cell, Consistency, LogId, OperationError, Schema, TableId, Write};
+use crate::{Cell, Consistency, LogId, OperationError, Schema, Table, TableId, Write};
 
 /// Tables whose writes commit together, under one policy.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -13,6 +13,8 @@ pub enum Domain {
     Strong,
     /// One log: its tables at a client, its pages at a server.
     Log(LogId),
+    /// One table that syncs: eventual, or causal with conflicts that the app resolves.
+    Rows(TableId),
 }
 
 impl Consistency {
@@ -21,6 +23,8 @@ impl Consistency {
         match self {
             Consistency::Strong => "strong",
             Consistency::Log { .. } => "log",
+            Consistency::Eventual => "eventual",
+            Consistency::Causal { .. } => "causal",
         }
     }
 }
@@ -28,6 +32,9 @@ impl Consistency {
 impl Schema {
     /// The domain of a cell. A table that is not here counts as strong, which is the strictest policy.
     pub fn domain(&self, cell: &Cell) -> Domain {
+        if self.table_by_id(cell.table).is_some_and(Table::syncs) {
+            return Domain::Rows(cell.table);
+        }
         self.log_of(cell.table, &cell.row).map_or(Domain::Strong, Domain::Log)
     }
 

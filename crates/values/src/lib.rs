@@ -53,8 +53,8 @@ pub use operation::{ListOrder, Operation};
 pub use query::{AnyOf, Condition, Direction, Field, Query, Test};
 pub use row::Row;
 pub use schema::{
-    Column, ColumnType, Consistency, Fetch, Offline, OperationError, QueryError, Scalar, Schema, SchemaError,
-    SchemaHash, Table,
+    Column, ColumnType, Consistency, Fetch, Offline, OnConflict, OperationError, QueryError, Scalar, Schema,
+    SchemaError, SchemaHash, Table,
 };
 pub use state::{CellState, TypeMismatch};
 pub use text::{Author, Edit, Insertion, MalformedEdit, Run as TextRun, Text, Unfit, Unit, UnitRange};

@@ -139,7 +139,7 @@ impl Table {
     pub fn log(&self) -> Option<&Arc<str>> {
         match &self.consistency {
             crate::Consistency::Log { name } => Some(name),
-            crate::Consistency::Strong => None,
+            crate::Consistency::Strong | crate::Consistency::Eventual | crate::Consistency::Causal { .. } => None,
         }
     }
 }

@@ -8,6 +8,7 @@ mod check;
 mod index;
 mod json;
 mod merge;
+mod syncing;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -110,6 +111,19 @@ pub enum Consistency {
     Log {
         name: Arc<str>,
     },
+    /// Written offline. Of two who write a column unseen by each other, the later write stands.
+    Eventual,
+    /// Written offline. Two who write a row unseen by each other are in conflict.
+    Causal {
+        on_conflict: OnConflict,
+    },
+}
+
+/// How a conflict of a causal table ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnConflict {
+    /// The app is shown it, and decides.
+    Manual,
 }
 
 /// What a mutation of a strong table does while there is no connection.
@@ -292,6 +306,8 @@ impl Table {
             Consistency::Strong => self.isolation,
             // Its rows are in no transaction.
             Consistency::Log { .. } => Isolation::StrictSerializable,
+            Consistency::Eventual => Isolation::ReadCommitted,
+            Consistency::Causal { on_conflict: OnConflict::Manual } => Isolation::StrictSerializable,
         }
     }
 
@@ -306,6 +322,13 @@ impl Table {
     #[must_use]
     pub fn followed(mut self, delivered: bool) -> Table {
         self.delivered = delivered;
+        self
+    }
+
+    /// The same table, whose changes wait for a connection or are refused without one.
+    #[must_use]
+    pub fn when_offline(mut self, offline: Offline) -> Table {
+        self.offline = offline;
         self
     }
 

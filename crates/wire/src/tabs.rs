@@ -14,7 +14,7 @@ pub use to_tab::{TabNotice, ToTab};
 pub use update::{TabConnection, TabUpdate};
 
 /// The version of these messages. Tabs of another version are refused: they are of the same app, and reload.
-pub const TAB_PROTOCOL_VERSION: u32 = 6;
+pub const TAB_PROTOCOL_VERSION: u32 = 7;
 
 /// One joining of one tab: a tab that has to begin anew takes the next.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]

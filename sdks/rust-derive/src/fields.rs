@@ -16,6 +16,9 @@ pub struct TableInput {
     /// The log that it is of.
     pub log: Option<String>,
     pub isolation: Isolation,
+    pub consistency: Consistency,
+    /// Whether changes are refused without a connection.
+    pub is_refused_offline: bool,
     pub columns: Vec<ColumnInput>,
     pub indexes: Vec<IndexInput>,
 }
@@ -31,6 +34,14 @@ pub struct IndexInput {
 pub enum Life {
     Inserted,
     Live,
+}
+
+/// `eventual`, or `causal, on_conflict = "manual"`. Strong otherwise, or of a log.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Consistency {
+    Strong,
+    Eventual,
+    Causal,
 }
 
 /// `isolation = "..."`, spelled as schemas do.
@@ -96,7 +107,8 @@ impl TableInput {
         let mut indexes: Vec<IndexInput> =
             columns.iter().filter(|column| column.has_index).map(IndexInput::of).collect();
         let (mut name, mut life) = (snake_case(&input.ident.to_string()), Life::Inserted);
-        let (mut isolation, mut delivered, mut log) = (Isolation::StrictSerializable, false, None);
+        let (mut isolation, mut delivered, mut log) = (None, false, None);
+        let (mut consistency, mut on_conflict, mut is_refused_offline) = (Consistency::Strong, None, false);
         for attribute in input.attrs.iter().filter(|attribute| attribute.path().is_ident("table")) {
             attribute.parse_nested_meta(|meta| {
                 if meta.path.is_ident("live") {
@@ -105,6 +117,18 @@ impl TableInput {
                 } else if meta.path.is_ident("delivered") {
                     delivered = true;
                     Ok(())
+                } else if meta.path.is_ident("eventual") {
+                    consistency = Consistency::Eventual;
+                    Ok(())
+                } else if meta.path.is_ident("causal") {
+                    consistency = Consistency::Causal;
+                    Ok(())
+                } else if meta.path.is_ident("on_conflict") {
+                    on_conflict = Some(meta.value()?.parse::<LitStr>()?);
+                    Ok(())
+                } else if meta.path.is_ident("offline") {
+                    is_refused_offline = read_offline(&meta.value()?.parse::<LitStr>()?)?;
+                    Ok(())
                 } else if meta.path.is_ident("log") {
                     log = Some(meta.value()?.parse::<LitStr>()?.value());
                     Ok(())
@@ -112,7 +136,7 @@ impl TableInput {
                     name = meta.value()?.parse::<LitStr>()?.value();
                     Ok(())
                 } else if meta.path.is_ident("isolation") {
-                    isolation = Isolation::read(&meta.value()?.parse::<LitStr>()?)?;
+                    isolation = Some(Isolation::read(&meta.value()?.parse::<LitStr>()?)?);
                     Ok(())
                 } else if meta.path.is_ident("index") {
                     meta.parse_nested_meta(|index| {
@@ -121,18 +145,61 @@ impl TableInput {
                     })
                 } else {
                     Err(meta.error(
-                        "a table has `name = \"...\"`, `isolation = \"...\"`, `index(name = [column, ..])`, `log = \"...\"`, `live` and `delivered`",
+                        "a table has `name = \"...\"`, `isolation = \"...\"`, `index(name = [column, ..])`, `log = \"...\"`, `offline = \"refuse\"`, `live`, `delivered`, `eventual` and `causal, on_conflict = \"manual\"`",
                     ))
                 }
             })?;
         }
+        check_policy(&input.ident, consistency, on_conflict.as_ref(), isolation)?;
         let (ident, visibility) = (input.ident.clone(), input.vis.clone());
-        Ok(TableInput { ident, visibility, name, life, delivered, log, isolation, columns, indexes })
+        let isolation = isolation.unwrap_or(Isolation::StrictSerializable);
+        Ok(TableInput {
+            ident,
+            visibility,
+            name,
+            life,
+            delivered,
+            log,
+            isolation,
+            consistency,
+            is_refused_offline,
+            columns,
+            indexes,
+        })
     }
 
     pub fn of(&self, place: Place) -> impl Iterator<Item = &ColumnInput> {
         self.columns.iter().filter(move |column| column.place == place)
     }
+}
+
+fn read_offline(said: &LitStr) -> Result<bool> {
+    match said.value().as_str() {
+        "refuse" => Ok(true),
+        "queue" => Ok(false),
+        _ => Err(Error::new_spanned(said, "offline is \"queue\", which is the default, or \"refuse\"")),
+    }
+}
+
+/// What the policies of one table cannot be together.
+fn check_policy(
+    ident: &Ident,
+    consistency: Consistency,
+    on_conflict: Option<&LitStr>,
+    isolation: Option<Isolation>,
+) -> Result<()> {
+    if let Some(other) = on_conflict.filter(|said| said.value() != "manual") {
+        return Err(Error::new_spanned(other, "on_conflict is \"manual\": tables that merge are not built yet"));
+    }
+    let problem = match (consistency, on_conflict, isolation) {
+        (Consistency::Causal, None, _) => "say `causal, on_conflict = \"manual\"`: tables that merge are not built yet",
+        (Consistency::Strong | Consistency::Eventual, Some(_), _) => "on_conflict belongs to `causal`",
+        (Consistency::Eventual | Consistency::Causal, _, Some(_)) => "a table that syncs has no isolation to choose",
+        (Consistency::Strong, None, _) | (Consistency::Eventual, None, None) | (Consistency::Causal, Some(_), None) => {
+            return Ok(());
+        }
+    };
+    Err(Error::new_spanned(ident, problem))
 }
 
 impl IndexInput {
@@ -244,6 +311,11 @@ mod tests {
         assert!(problem(parse_quote! { struct A<T> { #[key] id: T } }).contains("no parameters"));
         let isolated = problem(parse_quote! { #[table(isolation = "none")] struct A { #[key] id: i64 } });
         assert!(isolated.contains("read-committed"));
+        let merging = problem(parse_quote! { #[table(causal)] struct A { #[key] id: i64 } });
+        assert!(merging.contains("on_conflict = \"manual\""), "{merging}");
+        let both = problem(parse_quote! { #[table(eventual, isolation = "snapshot")] struct A { #[key] id: i64 } });
+        assert!(both.contains("no isolation"), "{both}");
+        assert!(problem(parse_quote! { #[table(offline = "no")] struct A { #[key] id: i64 } }).contains("\"refuse\""));
         assert!(problem(parse_quote! { #[table(lively)] struct A { #[key] id: i64 } }).contains("`live`"));
         let fetched = problem(parse_quote! { struct A { #[key] id: i64, #[column(fetch = "later")] photo: Blob } });
         assert!(fetched.contains("\"on-demand\""), "{fetched}");

@@ -3,7 +3,7 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use crate::fields::{ColumnInput, IndexInput, Isolation, Life, Place, TableInput};
+use crate::fields::{ColumnInput, Consistency, IndexInput, Isolation, Life, Place, TableInput};
 
 pub fn implementation(table: &TableInput) -> TokenStream {
     let (ident, name) = (&table.ident, &table.name);
@@ -17,6 +17,16 @@ pub fn implementation(table: &TableInput) -> TokenStream {
         Isolation::StrictSerializable => quote! { StrictSerializable },
         Isolation::Snapshot => quote! { Snapshot },
         Isolation::ReadCommitted => quote! { ReadCommitted },
+    };
+    let consistency = match table.consistency {
+        Consistency::Strong => quote! { Strong },
+        Consistency::Eventual => quote! { Eventual },
+        Consistency::Causal => quote! { Causal { on_conflict: ::iolite::table::OnConflict::Manual } },
+    };
+    let offline = if table.is_refused_offline {
+        quote! { Refuse }
+    } else {
+        quote! { Queue }
     };
     let constants = table.columns.iter().map(|column| constant(table, column));
     let key_types = table.of(Place::Key).map(|column| &column.kind);
@@ -32,6 +42,8 @@ pub fn implementation(table: &TableInput) -> TokenStream {
             const DELIVERED: bool = #delivered;
             const LOG: ::std::option::Option<&'static str> = #log;
             const ISOLATION: ::iolite::table::Isolation = ::iolite::table::Isolation::#isolation;
+            const CONSISTENCY: ::iolite::table::Consistency = ::iolite::table::Consistency::#consistency;
+            const OFFLINE: ::iolite::table::Offline = ::iolite::table::Offline::#offline;
             type Key = (#(#key_types,)*);
             #declared
             #reading

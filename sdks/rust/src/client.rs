@@ -16,6 +16,7 @@ use crate::arguments;
 use crate::blob_link;
 use crate::blobs::Blobs;
 use crate::chunks::Chunks;
+use crate::conflicts::Conflicts;
 use crate::error::{OpenError, Result as ClosureResult};
 use crate::link;
 use crate::live::LiveError;
@@ -145,6 +146,11 @@ impl Client {
     /// Large values of rows: put onto this device, and read piece by piece.
     pub fn blobs(&self) -> Blobs {
         Blobs::new(self.shared.clone())
+    }
+
+    /// The conflicts of a causal table, which a person decides.
+    pub fn conflicts<T: crate::table::Table>(&self) -> Conflicts<T> {
+        Conflicts::new(self.shared.clone())
     }
 
     /// Joins a log, or finds it joined: it is replayed here from now on, across restarts of a client with a directory. `instance` says which log of this name

@@ -32,6 +32,7 @@ mod blobs;
 mod chunks;
 mod client;
 mod closure;
+mod conflicts;
 mod embedded;
 mod error;
 mod key;
@@ -57,6 +58,7 @@ extern crate self as iolite;
 
 pub use blobs::{BlobReadError, BlobReader, BlobState, Blobs, PutError};
 pub use client::{BATCH_MAX, Client, Settled};
+pub use conflicts::{Conflicts, Resolution, ResolveConflictsError, RowConflict};
 pub use embedded::{Embedded, EmbeddedError, embedded, embedded_in};
 pub use error::{Abort, OpenError, Result, abort};
 pub use iolite_client::{

@@ -33,6 +33,9 @@ pub enum MutationEnd {
         /// Why.
         reason: String,
     },
+    /// It was in conflict, in a causal table, and a person did not keep what it wrote.
+    #[error("overruled: a person kept another row")]
+    Overruled,
     /// The client was closed. A durable mutation goes on when its storage is opened again.
     #[error("the client was closed before the mutation ended")]
     Closed,
@@ -80,7 +83,8 @@ impl MutationHandle {
             MutationStatus::Confirmed { .. }
             | MutationStatus::Rejected { .. }
             | MutationStatus::Quarantined { .. }
-            | MutationStatus::Cancelled { .. } => true,
+            | MutationStatus::Cancelled { .. }
+            | MutationStatus::Overruled => true,
         };
         self.wait_for(reached).await.map(drop)
     }
@@ -98,7 +102,8 @@ impl MutationHandle {
             MutationStatus::Pending(_)
             | MutationStatus::Rejected { .. }
             | MutationStatus::Quarantined { .. }
-            | MutationStatus::Cancelled { .. } => unreachable!("it was waited for until it ended, with effect"),
+            | MutationStatus::Cancelled { .. }
+            | MutationStatus::Overruled => unreachable!("it was waited for until it ended, with effect"),
         }
     }
 
@@ -121,6 +126,7 @@ impl MutationHandle {
             Ok(MutationStatus::Rejected { reason }) => Err(MutationEnd::Rejected { reason }),
             Ok(MutationStatus::Quarantined { reason }) => Err(MutationEnd::Quarantined { reason }),
             Ok(MutationStatus::Cancelled { reason }) => Err(MutationEnd::Cancelled { reason }),
+            Ok(MutationStatus::Overruled) => Err(MutationEnd::Overruled),
             Ok(status @ (MutationStatus::Pending(_) | MutationStatus::Confirmed { .. })) => Ok(status),
             Err(_) => Err(MutationEnd::Closed),
         }

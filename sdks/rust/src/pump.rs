@@ -8,7 +8,7 @@ use iolite_client::{
 };
 use iolite_host::Clock;
 use iolite_machine::{Instant, Machine, Now};
-use iolite_values::{Attempt, Counter, LogId};
+use iolite_values::{Attempt, Counter, LogId, TableId};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::client::Settled;
@@ -45,6 +45,8 @@ pub(crate) struct Inner {
     pub(crate) blob_orders: Vec<BlobOutput>,
     /// Fetches that somebody waits for.
     pub(crate) fetches: BTreeMap<DownloadNumber, oneshot::Sender<Result<(), String>>>,
+    /// Of causal tables whose conflicts somebody follows.
+    conflicts: BTreeMap<TableId, watch::Sender<u64>>,
     pub(crate) compare: Closures,
 }
 
@@ -85,6 +87,7 @@ impl Inner {
             orders: Vec::new(),
             blob_orders: Vec::new(),
             fetches: BTreeMap::new(),
+            conflicts: BTreeMap::new(),
             compare,
         }
     }
@@ -133,8 +136,18 @@ impl Inner {
                 // A process has its storage for itself, so nobody follows it, and nobody but it calls.
                 Output::ToTab(..) | Output::ReadOutbox | Output::Adopted { .. } => {}
                 Output::Blobs(order) => self.blob_orders.push(order),
+                Output::Conflicts(table) => {
+                    if let Some(sender) = self.conflicts.get(&table) {
+                        sender.send_modify(|changes| *changes += 1);
+                    }
+                }
             }
         }
+    }
+
+    /// A number that changes whenever the conflicts of a table do.
+    pub(crate) fn follow_conflicts(&mut self, table: TableId) -> watch::Receiver<u64> {
+        self.conflicts.entry(table).or_insert_with(|| watch::Sender::new(0)).subscribe()
     }
 
     /// A handle on a mutation that was just called.
@@ -182,7 +195,7 @@ impl Inner {
                 let closure = self.closures.get_mut(&counter);
                 closure.map(|closure| closure::run(|| closure.run(&mut transaction)))
             }
-            (RunOf::Mutation(_), None) | (RunOf::Replay(_), _) => None,
+            (RunOf::Mutation(_), None | Some(MutationKind::ChangeSet)) | (RunOf::Replay(_), _) => None,
             (RunOf::Reaction(id), _) => {
                 let reaction = self.reactions.get_mut(&id);
                 reaction.map(|reaction| closure::run(|| reaction.run(&mut transaction)))

@@ -247,7 +247,8 @@ impl Drop for Shared {
 }
 
 /// Before its first run is over, a mutation is pending and nothing more.
-pub(crate) const CALLED: Pending = Pending { durable: false, sent: false, would_reject: None, waits_for_data: false };
+pub(crate) const CALLED: Pending =
+    Pending { durable: false, sent: false, would_reject: None, waits_for_data: false, in_conflict: false };
 
 /// Tells the client of the disk, from the disk's thread.
 pub(crate) fn tell_persisted(client: &Weak<Shared>, through: PersistId) {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use iolite_client::{Content, Question, Splice};
+use iolite_client::{Content, Question, RowVersion, Splice};
 use iolite_values::{
     Cell, CellState, ColumnId, ColumnType, Id, KeyRange, ListOrder, Operation, OperationError, Row, RowKey, Table,
     TableId, Value,
@@ -53,6 +53,26 @@ impl<'a> Transaction<'a> {
             Ok(Record::new(self.definition(table)?, key.values(), row).with_texts(texts))
         })
         .transpose()
+    }
+
+    /// The version of a row, in a table that syncs: keep it beside what the user sees, and give it to [`Transaction::on_base`]. `None`: there is no such row.
+    ///
+    /// # Errors
+    /// As [`Transaction::row`].
+    pub fn version(&mut self, table: &str, key: impl IntoKey) -> Result<Option<RowVersion>> {
+        let (id, key) = (self.table(table)?, self.key(&key)?);
+        Ok(self.core.version(id, &key)?)
+    }
+
+    /// Says which version of a row the user saw who makes this change. If the server's row is another, it is a conflict, also if this device has that row
+    /// already. Without this, the user saw the row as this device shows it when the call runs.
+    ///
+    /// # Errors
+    /// [`Abort::Mistake`]: no key of a table.
+    pub fn on_base(&mut self, key: impl IntoKey, version: RowVersion) -> Result<()> {
+        let key = self.key(&key)?;
+        self.core.base(&key, version);
+        Ok(())
     }
 
     /// The rows whose key begins with these values, in key order; all rows of the table for no values.

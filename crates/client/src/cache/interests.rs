@@ -14,7 +14,7 @@ mod pieces;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use iolite_values::{Cell, ColumnId, Interest, KeyRange, LaneNumber, Read, RowKey};
+use iolite_values::{Cell, ColumnId, Interest, KeyRange, LaneNumber, Read, RowKey, TableId};
 use iolite_wire::limits;
 use iolite_wire::message::{First, SubscriptionId};
 
@@ -34,6 +34,8 @@ pub enum Demand {
     Tab(crate::TabId),
     /// A log, by its lane.
     Log(LaneNumber),
+    /// Kept calls of a table that syncs.
+    Kept(TableId),
 }
 
 #[derive(Debug)]

@@ -68,7 +68,7 @@ impl Cache {
     ) -> Option<SubscriptionId> {
         let mutation = |demand: &Demand| match demand {
             Demand::Mutation(counter) => Some(*counter),
-            Demand::Reaction(_) | Demand::Tab(_) | Demand::Log(_) => None,
+            Demand::Reaction(_) | Demand::Tab(_) | Demand::Log(_) | Demand::Kept(_) => None,
         };
         let of_no_mutation = self.interests.last_live(&is_of_kind, |demand| mutation(demand).is_none());
         let is_free = |demand: &Demand| !mutation(demand).is_some_and(&on_its_way);

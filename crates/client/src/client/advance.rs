@@ -95,7 +95,7 @@ impl Client {
     pub(super) fn row_fits_schema(&self, snapshot: &RowSnapshot) -> bool {
         let Some(table) = self.schema.table_by_id(snapshot.table) else { return false };
         let fits = |(column, state): (ColumnId, &CellState)| {
-            table.column(column).is_none_or(|(_, definition)| is_of_type(state, definition.kind))
+            table.column(column).is_none_or(|(_, definition)| is_of_type(state, table.stored_kind(definition.kind)))
         };
         snapshot.row.cells().all(fits)
     }
@@ -127,6 +127,7 @@ impl Client {
         } else {
             self.queue.unsettle(others);
         }
+        self.judge_kept(&rows);
         self.note_rows(rows);
         self.note_delivery(&summary, delivered);
         self.note_members(advance.members);
@@ -135,6 +136,9 @@ impl Client {
     }
 
     fn on_outcome(&mut self, now: Now, outcome: &Outcome) {
+        if self.on_set_outcome(outcome) {
+            return;
+        }
         let decided = self.queue.decide(outcome);
         match &decided {
             None => {}
@@ -150,6 +154,7 @@ impl Client {
             Some(Decided::Committed(at)) => self.note_committed(outcome.counter, at),
             None => {}
             Some(Decided::Again) => self.doubt_seal(outcome.counter),
+            Some(Decided::GivenUp(_)) if self.keep_after_all(outcome.counter) => {}
             Some(Decided::GivenUp(GivenUp::ByApp(reason))) => {
                 self.end(outcome.counter, MutationStatus::Rejected { reason });
             }

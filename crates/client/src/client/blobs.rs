@@ -118,7 +118,7 @@ impl Blobs {
         if !self.is_used || !matches!(entry.stage, Stage::Saved) {
             return MaySend::Yes;
         }
-        let trees: Vec<(&Cell, &Blob)> = entry.writes().iter().filter_map(tree_in).collect();
+        let trees: Vec<(&Cell, &Blob)> = entry.writes_to_send().iter().filter_map(tree_in).collect();
         if trees.is_empty() {
             return MaySend::Yes;
         }

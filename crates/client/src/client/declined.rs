@@ -47,6 +47,8 @@ impl Client {
                 // It has been told.
                 Demand::Tab(_) => {}
                 Demand::Log(log) => self.stop_log(log, reason),
+                // What it is to tell is not judged, and waits.
+                Demand::Kept(_) => {}
             }
         }
         self.send(FromClient::Unsubscribe(vec![subscription]));
@@ -66,6 +68,7 @@ impl Client {
         self.note_rows(rows);
         self.changed = Changed::Everything;
         self.queue.unsettle_all();
+        self.look_at_kept_again();
     }
 
     /// What only held the data before runs again, and asks again, for it alone.
@@ -84,6 +87,7 @@ impl Client {
             }
             Demand::Tab(tab) => self.leader.decline(tab, interest, reason),
             Demand::Log(log) => self.stop_log(log, reason),
+            Demand::Kept(_) => {}
         }
     }
 }

@@ -11,7 +11,7 @@ use iolite_wire::client_storage::StoredEnd;
 use super::{Client, Disk};
 use crate::cache::Demand;
 use crate::interface::{MutationStatus, Output, Refused};
-use crate::queue::{Entry, Foreseen, Mutation, MutationKind, Stage, Trail};
+use crate::queue::{Copies, Entry, Foreseen, Mutation, MutationKind, Stage, Trail};
 use crate::tabs::{Ticket, final_status};
 
 /// A mutation that left the queue, and whose end nobody was told yet.
@@ -58,12 +58,15 @@ impl Client {
         let refusal = match &status {
             MutationStatus::Rejected { reason } => Some((reason, true)),
             MutationStatus::Quarantined { reason } => Some((reason, false)),
-            MutationStatus::Pending(_) | MutationStatus::Confirmed { .. } | MutationStatus::Cancelled { .. } => None,
+            MutationStatus::Pending(_)
+            | MutationStatus::Confirmed { .. }
+            | MutationStatus::Cancelled { .. }
+            | MutationStatus::Overruled => None,
         };
         if let Some((reason, by_app)) = refusal {
             self.keep_refused(&entry.mutation, reason, by_app);
         }
-        self.keep_end_of(&entry, &status);
+        self.keep_end_of(&entry.mutation, entry.copies, &status, !matches!(entry.stage, Stage::Called));
         let attempt = match entry.stage {
             Stage::Committed { attempt, .. } => attempt,
             Stage::Called | Stage::Saving(_) | Stage::Saved | Stage::Submitted(_) | Stage::Unanswered(_) => {
@@ -78,6 +81,22 @@ impl Client {
         } else {
             self.tell_end(&entry.mutation, attempt, status);
         }
+    }
+
+    /// A kept call ended. That is told once it is stored, unless the store has it: a crash before would bring the call back.
+    pub(super) fn note_kept_ended(&mut self, mutation: Mutation, copies: Copies, status: MutationStatus) {
+        self.disk.changes.forget_mutation(mutation.counter);
+        if let MutationStatus::Rejected { reason } = &status {
+            self.keep_refused(&mutation, reason, true);
+        }
+        self.keep_end_of(&mutation, copies, &status, true);
+        if let MutationStatus::Confirmed { .. } = status {
+            return self.tell_end(&mutation, Attempt(0), status);
+        }
+        self.disk.due = true;
+        self.leader.note_withdrawn(mutation.counter);
+        let stored_with = self.disk.last.next();
+        self.disk.untold.push_back(Ended { stored_with, mutation, attempt: Attempt(0), status });
     }
 
     /// Tells of the ends that are stored now.

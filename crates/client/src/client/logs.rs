@@ -114,8 +114,14 @@ impl Logs {
     }
 
     fn insert(&mut self, member: Member) -> LaneNumber {
+        let lane = self.new_lane();
+        self.members.insert(lane, member);
+        lane
+    }
+
+    /// A lane that nobody has. A table that syncs has one, too.
+    pub(super) fn new_lane(&mut self) -> LaneNumber {
         self.last = LaneNumber(self.last.0 + 1);
-        self.members.insert(self.last, member);
         self.last
     }
 

@@ -1,7 +1,5 @@
 //! Calls of mutations: begun, taken back, listed, ended.
 
-use std::sync::Arc;
-
 use iolite_machine::WallTime;
 use iolite_values::{Counter, Id, LaneNumber, LogId, Timestamp};
 use iolite_wire::client_storage::{MutationStatus as StoredStatus, StoredLogCall, StoredMutation};
@@ -109,11 +107,11 @@ impl Client {
         self.call(now, None, MutationKind::Closure)
     }
 
-    fn check_call(&self, kind: &MutationKind) -> Result<(), CallError> {
+    pub(super) fn check_call(&self, kind: &MutationKind) -> Result<(), CallError> {
         if self.running.is_some() {
             return Err(CallError::Nested);
         }
-        if self.queue.len() >= Client::PENDING_MAX {
+        if self.queue.len() + self.rows.len() >= Client::PENDING_MAX {
             return Err(CallError::QueueFull { of: "mutations", limit: Client::PENDING_MAX });
         }
         if self.kept_bytes() + kind.size_bytes() > self.limits.calls_bytes_max {
@@ -149,12 +147,15 @@ impl Client {
     /// Bytes of the calls that are kept here and on the device.
     fn kept_bytes(&self) -> usize {
         let refused: usize = self.refused.values().map(|own| own.name.len() + own.arguments.len()).sum();
-        self.queue.bytes() + refused
+        self.queue.bytes() + self.rows.bytes() + refused
     }
 
     /// Takes a mutation back, if nothing of it was sent yet: it is pending no more. It is [`MutationStatus::Cancelled`] for good once that is
     /// reported, which waits for the disk: a crash before that brings it back.
     pub fn cancel(&mut self, counter: Counter) -> bool {
+        if self.cancel_kept(counter) {
+            return true;
+        }
         let unsent = self.queue.entry(counter).is_some_and(Entry::is_unsent);
         if unsent {
             self.end(counter, MutationStatus::Cancelled { reason: "taken back".into() });
@@ -164,19 +165,24 @@ impl Client {
 
     /// What is pending, in order.
     pub fn pending(&self) -> impl Iterator<Item = PendingMutation> {
-        self.queue.entries().map(|entry| {
+        let calls = self.queue.entries().filter(|entry| !entry.is_change_set());
+        let waiting = calls.map(|entry| {
             let (name, arguments) = match &entry.mutation.kind {
                 MutationKind::Named { name, arguments } => (Some(name.clone()), Some(arguments.clone())),
-                MutationKind::Closure => (None, None),
+                MutationKind::Closure | MutationKind::ChangeSet => (None, None),
             };
             let Mutation { counter, called_at, ticket, .. } = entry.mutation;
             PendingMutation { counter, name, arguments, called_at, ticket, status: entry.status() }
-        })
+        });
+        let kept = self.rows.calls().filter_map(|counter| self.pending_kept(counter));
+        let mut all: Vec<PendingMutation> = waiting.chain(kept).collect();
+        all.sort_by_key(|pending| pending.counter);
+        all.into_iter()
     }
 
     /// The call that a mutation's closure is to be run with.
     pub fn mutation(&self, counter: Counter) -> Option<&Mutation> {
-        self.queue.entry(counter).map(|entry| &entry.mutation)
+        self.queue.entry(counter).map(|entry| &entry.mutation).or_else(|| self.rows.mutation(counter))
     }
 
     /// What ended without effect and was not dismissed yet.
@@ -196,8 +202,8 @@ impl Client {
         let next = self.disk.last.next();
         self.queue.note_saving(counter, next);
         let Some(entry) = self.queue.entry(counter) else { return };
-        if let MutationKind::Named { name, arguments } = &entry.mutation.kind {
-            self.disk.changes.mutation(&waiting(&entry.mutation, name, arguments));
+        if let Some(stored) = stored_call(&entry.mutation, StoredStatus::Waiting) {
+            self.disk.changes.mutation(&stored);
         }
         // A closure stores nothing, but its counter has to be reserved on disk: the batch of this position comes after that.
         self.disk.due = true;
@@ -206,8 +212,7 @@ impl Client {
     /// The outcome of a mutation is known. That of a log's operation is stored, as the store may forget it before it is replayed here.
     pub(super) fn note_committed(&mut self, counter: Counter, at: Timestamp) {
         let Some(entry) = self.queue.entry(counter).filter(|entry| entry.waits_to_be_replayed()) else { return };
-        let MutationKind::Named { name, arguments } = &entry.mutation.kind else { return };
-        let mut stored = waiting(&entry.mutation, name, arguments);
+        let Some(mut stored) = stored_call(&entry.mutation, StoredStatus::Waiting) else { return };
         if let Some(call) = &mut stored.log {
             call.committed = Some(at);
         }
@@ -239,19 +244,21 @@ impl Client {
     }
 }
 
-fn waiting(mutation: &Mutation, name: &Arc<str>, arguments: &Arc<str>) -> StoredMutation {
-    StoredMutation {
+/// A call as it is stored. A closure is not.
+pub(super) fn stored_call(mutation: &Mutation, status: StoredStatus) -> Option<StoredMutation> {
+    let MutationKind::Named { name, arguments } = &mutation.kind else { return None };
+    Some(StoredMutation {
         counter: mutation.counter,
         name: name.to_string(),
         arguments: arguments.to_string(),
         called_at_micros: mutation.called_at.as_micros(),
         ticket: mutation.ticket.map(Id::from),
-        status: StoredStatus::Waiting,
+        status,
         log: mutation.log.as_ref().map(|call| StoredLogCall {
             log: call.log.name.to_string(),
             instance: call.log.instance.clone(),
             seed: call.seed,
             committed: None,
         }),
-    }
+    })
 }

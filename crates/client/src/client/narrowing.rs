@@ -17,7 +17,7 @@ impl Client {
         self.cache.narrow(|demand, table| match demand {
             Demand::Reaction(reaction) => self.reactions.needs(reaction),
             Demand::Tab(tab) => self.leader.needs(tab, table),
-            Demand::Mutation(_) | Demand::Log(_) => None,
+            Demand::Mutation(_) | Demand::Log(_) | Demand::Kept(_) => None,
         })
     }
 }

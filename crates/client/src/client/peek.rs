@@ -71,7 +71,10 @@ impl Client {
 
     fn reader_of_peek<'a>(&'a self, view: View, durable: Option<&'a Overlay>) -> Reader<'a> {
         match (view, durable) {
-            (View::Durable, overlay) => Reader::new(&self.cache, Some(overlay.unwrap_or(self.queue.overlay())), None),
+            (View::Durable, overlay) => {
+                let pending = Some(overlay.unwrap_or(self.queue.overlay()));
+                Reader::new(&self.cache, pending, None).over_kept(self.kept_in(View::Durable))
+            }
             (View::Optimistic | View::Confirmed | View::Delivered, _) => self.reader(view),
         }
     }

@@ -9,7 +9,7 @@ use super::Client;
 use crate::cache::Demand;
 use crate::interface::{MutationStatus, Output};
 use crate::live::{self, LIVE};
-use crate::queue::{GivenUp, MutationKind, OfflineCheck, Ran, RunResult, RunState, Stage, Step, Trail};
+use crate::queue::{GivenUp, KeptRows, MutationKind, OfflineCheck, Ran, RunResult, RunState, Stage, Step, Trail};
 use crate::reactive::{Finished, ReactionId};
 use crate::reason::shortened;
 use crate::transaction::{Closed, Lives, Missed, Random, Run, RunOf, Stopped, Transaction};
@@ -49,7 +49,7 @@ impl Client {
 
     /// The handle for one or more calls of a run.
     pub fn transaction<'a>(&'a self, run: &'a mut Run) -> Transaction<'a> {
-        Transaction::new(&self.schema, self.reader(run.view), &self.documents, run)
+        Transaction::new(&self.schema, self.reader_of(run), &self.documents, run)
     }
 
     pub(super) fn reader(&self, view: View) -> Reader<'_> {
@@ -59,7 +59,19 @@ impl Client {
             View::Confirmed => None,
             View::Delivered => return Reader::of_past(&self.cache, self.delivery.unheld(&self.cache)),
         };
-        Reader::new(&self.cache, pending, None)
+        Reader::new(&self.cache, pending, None).over_kept(self.kept_in(view))
+    }
+
+    /// The reader of a run. A mutation that turned out to be strong does not see what is kept.
+    fn reader_of(&self, run: &Run) -> Reader<'_> {
+        let is_strong = match run.of {
+            RunOf::Mutation(counter) => {
+                self.queue.entry(counter).is_some_and(|entry| entry.kept_rows == KeptRows::Below)
+            }
+            RunOf::Reaction(_) | RunOf::Replay(_) => false,
+        };
+        let reader = self.reader(run.view);
+        if is_strong { reader.over_kept(None) } else { reader }
     }
 
     /// Ends a run. A run that was stopped does not count, whatever the closure did with the signal.
@@ -99,8 +111,18 @@ impl Client {
             (true, _) => RunState::Missing(Stopped { missed, reads: run.reads.into_iter().collect() }),
             (false, Closed::Returned) => match self.why_refused_offline(&run, offline_check) {
                 Some(reason) => return self.give_up(counter, &reason),
-                None => ran(run, None),
+                None => match self.keeps(&run) {
+                    Some(table) => return self.finish_kept(counter, table, &run),
+                    None if self.rests_on_kept(counter, &run) => return self.queue.ran(counter, RunState::Due),
+                    None => ran(run, None),
+                },
             },
+            // What it saw has taken place here, and so has this.
+            (false, Closed::Aborted(reason))
+                if first && (self.keeps(&run).is_some() || self.rests_on_kept(counter, &run)) =>
+            {
+                return self.end(counter, MutationStatus::Rejected { reason: shortened(reason) });
+            }
             (false, Closed::Aborted(reason)) => ran(run, Some(reason)),
             (false, Closed::Failed(reason)) if first => return self.give_up(counter, &reason),
             // It was promised to be sent, and later data may mend it: for now it would be rejected.
@@ -112,6 +134,31 @@ impl Client {
             self.save_mutation(counter);
         }
         self.report(counter);
+    }
+
+    /// Keeps a call of a table that syncs. One of which an attempt may be on its way as a strong mutation is aborted first.
+    fn finish_kept(&mut self, counter: Counter, table: TableId, run: &Run) {
+        let Some(entry) = self.queue.entry_mut(counter) else { return };
+        if entry.trail == Trail::MaybeSent {
+            entry.is_to_be_kept = true;
+            let given_up = GivenUp::ByClient("it is kept on the device instead".into());
+            let result = RunResult::GivenUp(given_up);
+            let ran = Ran { reads: Vec::new(), assumed: BTreeSet::new(), result };
+            self.queue.ran(counter, RunState::Done(ran));
+            return self.report(counter);
+        }
+        if let Err(error) = self.keep_call(counter, table, run) {
+            self.give_up(counter, &error.to_string());
+        }
+    }
+
+    /// The store has recorded that an attempt of a call which is to be kept took no effect: now it runs, and is kept.
+    pub(super) fn keep_after_all(&mut self, counter: Counter) -> bool {
+        let Some(entry) = self.queue.entry_mut(counter).filter(|entry| entry.is_to_be_kept) else { return false };
+        (entry.is_to_be_kept, entry.trail, entry.stage) = (false, Trail::None, Stage::Saved);
+        self.queue.ran(counter, RunState::Due);
+        self.queue.unsettle_all();
+        true
     }
 
     fn why_refused_offline(&self, run: &Run, check: OfflineCheck) -> Option<String> {
@@ -133,7 +180,9 @@ impl Client {
     fn unknown_mutator(&self, counter: Counter) -> String {
         match self.queue.entry(counter).map(|entry| &entry.mutation.kind) {
             Some(MutationKind::Named { name, .. }) => format!("the app has no mutator {name:?}"),
-            Some(MutationKind::Closure) | None => "the app does not have its closure any more".into(),
+            Some(MutationKind::Closure | MutationKind::ChangeSet) | None => {
+                "the app does not have its closure any more".into()
+            }
         }
     }
 
@@ -141,6 +190,9 @@ impl Client {
     /// if it may have been sent, the store is asked to record it as aborted first, as it may have taken effect.
     pub(super) fn give_up(&mut self, counter: Counter, reason: &str) {
         let Some(entry) = self.queue.entry(counter) else { return };
+        if entry.is_change_set() {
+            return self.refuse_set(counter, reason);
+        }
         let reason = shortened(reason.to_owned());
         match (&entry.stage, entry.trail) {
             (Stage::Called, _) => self.end(counter, MutationStatus::Cancelled { reason }),
@@ -171,7 +223,7 @@ impl Client {
 
     /// Puts pending mutations on the confirmed state, or asks for the run of one of them.
     pub(super) fn rebase(&mut self) -> bool {
-        match self.queue.settle(&self.cache) {
+        match self.queue.settle(&self.cache, self.rows.shown()) {
             Step::Run(counter) => {
                 self.run_mutation(counter);
                 true
@@ -190,7 +242,9 @@ impl Client {
                 let closed = live::run(&mut self.transaction(&mut run), &arguments);
                 self.finish(run, closed);
             }
-            Some(MutationKind::Named { .. } | MutationKind::Closure) | None => self.ask_to_run(of),
+            Some(MutationKind::Named { .. } | MutationKind::Closure | MutationKind::ChangeSet) | None => {
+                self.ask_to_run(of);
+            }
         }
     }
 
@@ -200,7 +254,7 @@ impl Client {
     }
 
     pub(super) fn report(&mut self, counter: Counter) {
-        if let Some(entry) = self.queue.entry(counter) {
+        if let Some(entry) = self.queue.entry(counter).filter(|entry| !entry.is_change_set()) {
             let (attempt, status) = (entry.attempts, MutationStatus::Pending(entry.status()));
             self.leader.note_mutation(counter);
             self.outputs.push_back(Output::Mutation { counter, attempt, status });

@@ -88,6 +88,7 @@ impl Client {
             self.changed = Changed::Everything;
             self.queue.history_lost();
             self.blobs_history_lost();
+            self.kept_history_lost();
             self.delivery.history_lost();
             self.logs_history_lost();
             self.restart_tabs();
@@ -219,11 +220,12 @@ impl Client {
         if !self.session.is_open() || self.disk.done == PersistId::START || !self.rest.is_over() {
             return false;
         }
-        let (disk, logs, cache, blobs) = (&self.disk, &self.logs, &self.cache, &self.blobs);
+        let (disk, logs, cache, blobs, rows) = (&self.disk, &self.logs, &self.cache, &self.blobs, &self.rows);
         let may_send = |entry: &Entry, ahead: &Ahead| {
             !disk.may_come_back_before(entry.counter())
                 && logs.can_append(entry, ahead, cache)
                 && blobs.is_ready(entry, cache.at())
+                && rows.may_submit(entry, cache)
         };
         let (entries_max, broken) = (self.limits.log_page_entries, self.broken);
         let append = |entry: &Entry, ahead: &Ahead| {
@@ -231,7 +233,14 @@ impl Client {
             Some((if broken == Broken::AppendAfterClose { Vec::new() } else { reads }, writes))
         };
         let leased = |submit: &mut Submit| blobs.name_leases(submit);
-        let next = self.queue.next_submission(cache.at(), 1 + logs.len(), &self.schema, may_send, append, leased);
+        let next = self.queue.next_submission(
+            cache.at(),
+            1 + logs.len() + rows.open_sets(),
+            &self.schema,
+            may_send,
+            append,
+            leased,
+        );
         let Some(mut submit) = next else { return false };
         let counter = submit.counter;
         if self.acknowledgement.noted > self.acknowledgement.told {

@@ -173,7 +173,9 @@ impl Client {
     /// Every mutation up to here has ended.
     pub(super) fn ended_through(&self) -> Counter {
         let first = self.queue.first_open().map(|entry| Counter(entry.counter().0 - 1));
-        first.unwrap_or(self.counters.last)
+        let ended = first.unwrap_or(self.counters.last);
+        // What an open set carries is not known to be committed before that is stored.
+        self.rows.first_open_set().map_or(ended, |set| ended.min(Counter(set.0 - 1)))
     }
 
     pub(super) fn on_persisted(&mut self, now: Now, id: PersistId) {
@@ -199,6 +201,7 @@ impl Client {
     }
 
     fn note_saved(&mut self) {
+        self.note_kept_saved();
         let done = self.disk.done;
         for counter in self.queue.save_through(done) {
             self.report(counter);

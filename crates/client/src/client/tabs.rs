@@ -27,6 +27,10 @@ impl Client {
     pub fn call_status(&mut self, ticket: Ticket) -> CallStatus {
         match self.answer(ticket) {
             Answer::Pending(counter) => {
+                self.rows.no_more_copies(counter);
+                if let Some(kept) = self.pending_kept(counter) {
+                    return CallStatus::Queued(counter, kept.status);
+                }
                 let entry = self.queue.entry_mut(counter).expect("the answer names an entry");
                 entry.copies = Copies::NoMore;
                 CallStatus::Queued(counter, entry.status())
@@ -71,6 +75,9 @@ impl Client {
         if let Some(entry) = self.queue.of_ticket(ticket).and_then(|counter| self.queue.entry_mut(counter)) {
             entry.copies = Copies::NoMore;
         }
+        if let Some(counter) = self.rows.of_ticket(ticket) {
+            self.rows.no_more_copies(counter);
+        }
         if let Some(counter) = self.leader.ends.forget_confirmed(ticket) {
             self.disk.changes.end(counter, None);
         }
@@ -82,7 +89,7 @@ impl Client {
     }
 
     pub(super) fn answer(&self, ticket: Ticket) -> Answer {
-        if let Some(counter) = self.queue.of_ticket(ticket) {
+        if let Some(counter) = self.queue.of_ticket(ticket).or_else(|| self.rows.of_ticket(ticket)) {
             return Answer::Pending(counter);
         }
         if let Some(end) = self.leader.ends.of(ticket) {
@@ -142,7 +149,8 @@ impl Client {
             self.read_outbox(None);
             return self.refuse_tab(tab, join, reason, what);
         }
-        let pending: Vec<Counter> = self.queue.entries().map(Entry::counter).collect();
+        let waiting = self.queue.entries().filter(|entry| !entry.is_change_set()).map(Entry::counter);
+        let pending: Vec<Counter> = waiting.chain(self.rows.calls()).collect();
         let refused: Vec<Counter> = self.refused.keys().copied().collect();
         let known = self.leader.join(tab, join, now.instant);
         known.mutations.extend(pending);
@@ -347,15 +355,20 @@ impl Client {
 
     /// Keeps the end of a call by ticket that nothing else tells: that it was cancelled after it was on its way to the disk, and, as long as its tab
     /// may store it once more, that it was confirmed.
-    pub(super) fn keep_end_of(&mut self, entry: &Entry, status: &MutationStatus) {
+    pub(super) fn keep_end_of(
+        &mut self,
+        mutation: &Mutation,
+        copies: Copies,
+        status: &MutationStatus,
+        was_promised: bool,
+    ) {
         let is_kept = match status {
-            MutationStatus::Cancelled { .. } => !matches!(entry.stage, Stage::Called),
-            MutationStatus::Confirmed { .. } => {
-                entry.copies == Copies::MayCome && self.broken != Broken::ForgetConfirmed
-            }
+            MutationStatus::Cancelled { .. } => was_promised,
+            MutationStatus::Overruled => true,
+            MutationStatus::Confirmed { .. } => copies == Copies::MayCome && self.broken != Broken::ForgetConfirmed,
             MutationStatus::Pending(_) | MutationStatus::Rejected { .. } | MutationStatus::Quarantined { .. } => false,
         };
-        let Mutation { counter, ticket, .. } = entry.mutation;
+        let Mutation { counter, ticket, .. } = *mutation;
         if let (true, Some(ticket), Some(how)) = (is_kept, ticket, ended_as(status)) {
             self.keep_end(counter, ticket, StoredEnd { counter: Some(counter), ticket: Some(ticket.0), how });
         }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use iolite_machine::{PersistId, WallTime};
-use iolite_values::{Attempt, Counter, Decision, Digest, Domain, LaneNumber, LogId, Read, Timestamp, Write};
+use iolite_values::{Attempt, Counter, Decision, Digest, Domain, LaneNumber, LogId, Read, TableId, Timestamp, Write};
 use iolite_wire::message::Submit;
 
 use crate::cache::{Demand, RowId};
@@ -21,6 +21,8 @@ pub enum MutationKind {
     Named { name: Arc<str>, arguments: Arc<str> },
     /// A closure, kept by the app's process under the mutation's counter. It works online only.
     Closure,
+    /// Changed rows of a table that syncs, as kept calls left them. Nobody called it, and it never runs.
+    ChangeSet,
 }
 
 impl MutationKind {
@@ -28,7 +30,7 @@ impl MutationKind {
     pub fn size_bytes(&self) -> usize {
         match self {
             MutationKind::Named { name, arguments } => name.len() + arguments.len(),
-            MutationKind::Closure => 0,
+            MutationKind::Closure | MutationKind::ChangeSet => 0,
         }
     }
 }
@@ -43,6 +45,13 @@ pub struct Mutation {
     pub ticket: Option<Ticket>,
     /// The log that it is an operation of.
     pub log: Option<LogCall>,
+}
+
+impl Mutation {
+    fn change_set(counter: Counter) -> Mutation {
+        let called_at = WallTime::default();
+        Mutation { counter, kind: MutationKind::ChangeSet, called_at, ticket: None, log: None }
+    }
 }
 
 /// The part of a call that only operations of logs have.
@@ -79,6 +88,17 @@ pub(crate) struct Entry {
     pub(crate) misses: u32,
     /// For its next runs.
     pub(crate) lives: Lives,
+    pub(crate) kept_rows: KeptRows,
+    /// It was promised as a strong mutation, and writes a table that syncs now: an abort is recorded first, as an attempt may have taken effect.
+    pub(crate) is_to_be_kept: bool,
+}
+
+/// Whether a run sees what kept calls have written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum KeptRows {
+    Shown,
+    /// A strong mutation rests on confirmed rows: what is kept may never be committed.
+    Below,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,6 +141,15 @@ pub(crate) enum RunState {
     /// It missed something, and has no effect until that is there, or what it saw is another.
     Missing(Stopped),
     Done(Ran),
+    /// A change set: sent as it is. The rows that it writes are shown by the kept calls, and it rests on nothing in the queue.
+    Frozen(Frozen),
+}
+
+/// The reads and writes of a change set.
+#[derive(Clone, Debug)]
+pub(crate) struct Frozen {
+    pub(crate) reads: Vec<Read>,
+    pub(crate) writes: Vec<Write>,
 }
 
 /// Why a mutation runs again.
@@ -212,7 +241,44 @@ impl Entry {
             has_read_pending: false,
             misses,
             lives,
+            kept_rows: KeptRows::Shown,
+            is_to_be_kept: false,
         }
+    }
+
+    /// A change set of a table. It leaves once it is stored, with what the kept calls are.
+    pub(crate) fn change_set(counter: Counter, table: TableId, frozen: Frozen, with: PersistId) -> Entry {
+        let mutation = Mutation::change_set(counter);
+        let (state, domain) = (RunState::Frozen(frozen), Domain::Rows(table));
+        Entry { state, domain, offline_check: OfflineCheck::Done, ..Entry::new(mutation, Stage::Saving(with)) }
+    }
+
+    /// The abort of a change set that an earlier life of the app may have sent.
+    pub(crate) fn closing_set(counter: Counter, table: TableId, attempts: Attempt) -> Entry {
+        let mut entry =
+            Entry { domain: Domain::Rows(table), ..Entry::restored(Mutation::change_set(counter), attempts) };
+        entry.close("the app was started again before its outcome was known");
+        entry
+    }
+
+    /// From now on it is given up, whatever it was. Its outcome tells whether an attempt took effect before.
+    pub(crate) fn close(&mut self, reason: &str) {
+        let result = RunResult::GivenUp(GivenUp::ByClient(reason.to_owned()));
+        self.state = RunState::Done(Ran { reads: Vec::new(), assumed: BTreeSet::new(), result });
+        self.wait_for = Timestamp::ZERO;
+        if let Stage::Called | Stage::Saving(_) | Stage::Submitted(_) | Stage::Unanswered(_) = self.stage {
+            self.stage = Stage::Saved;
+        }
+    }
+
+    /// Whether its run sees what kept calls have written. One that has run is strong: no other stays in the queue.
+    pub(crate) fn sees_kept(&self) -> bool {
+        self.kept_rows == KeptRows::Shown && !matches!(self.state, RunState::Done(_))
+    }
+
+    /// Whether it is a change set, and no call.
+    pub(crate) fn is_change_set(&self) -> bool {
+        matches!(self.mutation.kind, MutationKind::ChangeSet)
     }
 
     /// One that an earlier life of the app stored, and may have sent. Attempts of this life are numbered from above `attempts`.
@@ -244,10 +310,11 @@ impl Entry {
     pub(crate) fn status(&self) -> Pending {
         let would_reject = match &self.state {
             RunState::Done(Ran { result: RunResult::GivenUp(given_up), .. }) => Some(given_up.reason().to_owned()),
-            RunState::Done(_) | RunState::Due | RunState::Missing(_) => None,
+            RunState::Done(_) | RunState::Due | RunState::Missing(_) | RunState::Frozen(_) => None,
         };
         let waits_for_data = matches!(self.state, RunState::Missing(_));
-        Pending { waits_for_data, durable: self.is_durable(), sent: !self.is_unsent(), would_reject }
+        let (durable, sent) = (self.is_durable(), !self.is_unsent());
+        Pending { waits_for_data, durable, sent, would_reject, in_conflict: false }
     }
 
     pub(super) fn is_committed(&self) -> bool {
@@ -267,7 +334,7 @@ impl Entry {
     /// Why the last run would see something else now, if any of what it saw changed.
     pub(crate) fn staleness(&self, reader: Reader<'_>, changed: &Changed) -> Option<Stale> {
         match &self.state {
-            RunState::Due => None,
+            RunState::Due | RunState::Frozen(_) => None,
             RunState::Missing(stopped) if reader.has_come(stopped) => Some(Stale::HasCome),
             RunState::Missing(stopped) => {
                 let is_other = reader.is_another_state(Demand::Mutation(self.counter()), stopped, changed);
@@ -300,10 +367,19 @@ impl Entry {
         doubts
     }
 
+    /// What its last run wrote. A change set writes nothing that the kept calls do not show.
     pub(crate) fn writes(&self) -> &[Write] {
         match &self.state {
             RunState::Done(ran) => ran.writes(),
-            RunState::Due | RunState::Missing(_) => &[],
+            RunState::Due | RunState::Missing(_) | RunState::Frozen(_) => &[],
+        }
+    }
+
+    /// What the store is to write.
+    pub(crate) fn writes_to_send(&self) -> &[Write] {
+        match &self.state {
+            RunState::Frozen(frozen) => &frozen.writes,
+            RunState::Done(_) | RunState::Due | RunState::Missing(_) => self.writes(),
         }
     }
 
@@ -311,7 +387,7 @@ impl Entry {
     pub(crate) fn reads(&self) -> impl Iterator<Item = &Read> {
         let ran = match &self.state {
             RunState::Done(ran) => Some(ran),
-            RunState::Due | RunState::Missing(_) => None,
+            RunState::Due | RunState::Missing(_) | RunState::Frozen(_) => None,
         };
         ran.into_iter().flat_map(|ran| &ran.reads).map(|(read, _)| read)
     }
@@ -320,7 +396,7 @@ impl Entry {
     pub(crate) fn looked_at(&self) -> impl Iterator<Item = &Read> {
         let stopped = match &self.state {
             RunState::Missing(stopped) => Some(stopped),
-            RunState::Due | RunState::Done(_) => None,
+            RunState::Due | RunState::Done(_) | RunState::Frozen(_) => None,
         };
         let stopped = stopped.into_iter().flat_map(|stopped| &stopped.reads).map(|(read, _)| read);
         self.reads().chain(stopped)

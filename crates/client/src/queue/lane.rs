@@ -133,9 +133,10 @@ impl Queue {
 
     /// Whether its domain takes what it read: a strong mutation cannot have read what a pending one writes, as nobody knows that version yet.
     fn stands_on_its_own(&self, entry: &Entry) -> bool {
-        let RunState::Done(ran) = &entry.state else { return false };
+        let RunState::Done(ran) = &entry.state else { return matches!(entry.state, RunState::Frozen(_)) };
         match entry.domain {
             Domain::Strong => {}
+            Domain::Rows(_) => return true,
             // What is sent is the call. Only that it gives up rests on what is pending.
             Domain::Log(_) => return matches!(ran.result, RunResult::Writes(_)) || self.is_first_of_lane(entry),
         }
@@ -207,6 +208,8 @@ impl Queue {
             Domain::Strong => {}
             // One that conflicts is appended to another page, and is told its end when it is replayed.
             Domain::Log(_) => {}
+            // One that conflicts is closed. What it carried is judged, and sent again in another one.
+            Domain::Rows(_) => {}
         }
         match (&outcome.verdict, entry.open_attempt()) {
             (Verdict::Committed(at), _) if entry.may_be_committed() => {
@@ -319,14 +322,17 @@ impl Entry {
         ahead: &Ahead,
         append: impl Fn(&Entry, &Ahead) -> Option<(Vec<Read>, Vec<Write>)>,
     ) -> Option<Submit> {
-        let RunState::Done(ran) = &self.state else { return None };
-        let (reads, decision) = match (&self.domain, &ran.result) {
-            (Domain::Strong, _) => (guarded(ran, schema), ran.decision()),
-            (Domain::Log(_), RunResult::GivenUp(_)) => (Vec::new(), ran.decision()),
-            (Domain::Log(_), RunResult::Writes(_)) => {
-                let (reads, writes) = append(self, ahead)?;
-                (reads, Decision::Commit(writes))
-            }
+        let (reads, decision) = match &self.state {
+            RunState::Due | RunState::Missing(_) => return None,
+            RunState::Frozen(frozen) => (frozen.reads.clone(), Decision::Commit(frozen.writes.clone())),
+            RunState::Done(ran) => match (&self.domain, &ran.result) {
+                (Domain::Strong, _) => (guarded(ran, schema), ran.decision()),
+                (Domain::Rows(_), _) | (Domain::Log(_), RunResult::GivenUp(_)) => (Vec::new(), ran.decision()),
+                (Domain::Log(_), RunResult::Writes(_)) => {
+                    let (reads, writes) = append(self, ahead)?;
+                    (reads, Decision::Commit(writes))
+                }
+            },
         };
         Some(Submit {
             counter: self.mutation.counter,

@@ -28,11 +28,14 @@ impl Windows {
     pub(crate) const STRONG: usize = 32;
     /// Operations of a log that are sent ahead.
     const LOG: usize = 64;
+    /// Change sets of a table.
+    const ROWS: usize = 1;
 
     pub(super) fn of(&self, domain: &Domain) -> usize {
         match domain {
             Domain::Strong => self.strong,
             Domain::Log(_) => self.log,
+            Domain::Rows(_) => Windows::ROWS,
         }
     }
 }

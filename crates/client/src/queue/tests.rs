@@ -11,6 +11,7 @@ use iolite_wire::message::{Submit, Verdict};
 use super::*;
 use crate::Client;
 use crate::transaction::{Missed, Stopped};
+use crate::view::Overlay;
 
 const SCHEMA: &str = r#"{"tables":{"hits":{"columns":{"id":{"type":"int"},"n":{"type":"counter"},
     "text":{"type":"string","optional":true}},"key":["id"],"live":true}}}"#;
@@ -72,7 +73,7 @@ impl Bench {
     }
 
     fn submit(&mut self) -> Option<Submit> {
-        assert_eq!(self.queue.settle(&self.cache), Step::Settled);
+        assert_eq!(self.queue.settle(&self.cache, &Overlay::default()), Step::Settled);
         let submit = self.queue.next_submission(
             self.cache.at(),
             self.session_lanes,
@@ -198,7 +199,11 @@ fn a_strong_mutation_waits_for_what_it_read_of_another_lane() {
     bench.queue.push(saved(3, 2, read(6), vec![put(9, "c")]));
     assert_eq!(bench.submit_all(), [1, 3], "the second has read what nobody has committed");
     bench.confirm(1);
-    assert_eq!(bench.queue.settle(&bench.cache), Step::Run(Counter(2)), "it runs again, on the confirmed state");
+    assert_eq!(
+        bench.queue.settle(&bench.cache, &Overlay::default()),
+        Step::Run(Counter(2)),
+        "it runs again, on the confirmed state"
+    );
 }
 
 #[test]

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use iolite_values::{Interest, Row, SchemaHash, StoreIncarnation, Timestamp};
-use iolite_wire::client_storage::{StoredEnd, StoredInterest, StoredLog, StoredMeta, StoredMutation, StoredRow};
+use iolite_wire::client_storage::{
+    MutationStatus, StoredEnd, StoredInterest, StoredLog, StoredMeta, StoredMutation, StoredRow,
+};
 use iolite_wire::limits;
 
 use super::{OpenError, kind};
@@ -21,6 +23,10 @@ pub(crate) struct Loaded {
     pub(crate) outbox: Vec<StoredMutation>,
     pub(crate) ends: Vec<StoredEnd>,
     pub(crate) logs: Vec<StoredLog>,
+    /// Entries of kept calls.
+    pub(crate) kept: BTreeMap<Vec<u8>, Vec<u8>>,
+    /// The calls that are kept, as they were called.
+    pub(crate) kept_calls: Vec<StoredMutation>,
 }
 
 impl Loaded {
@@ -79,7 +85,16 @@ impl Loaded {
     fn take(&mut self, key: &[u8], value: &[u8]) -> Result<(), OpenError> {
         match key.first() {
             Some(&kind::META) => self.meta = Some(StoredMeta::decode(value)?),
-            Some(&kind::MUTATION) => self.mutations.push(StoredMutation::decode(value)?),
+            Some(&kind::MUTATION) => {
+                let mutation = StoredMutation::decode(value)?;
+                match mutation.status {
+                    MutationStatus::Kept => self.kept_calls.push(mutation),
+                    MutationStatus::Waiting | MutationStatus::Rejected(_) | MutationStatus::Quarantined(_) => {
+                        self.mutations.push(mutation);
+                    }
+                }
+            }
+            Some(&iolite_rowsync::KIND) => drop(self.kept.insert(key.to_vec(), value.to_vec())),
             Some(&kind::REFUSED) => self.refused.push(StoredMutation::decode(value)?),
             Some(&kind::OUTBOX) => self.outbox.push(StoredMutation::decode(value)?),
             Some(&kind::LOG) => self.logs.push(StoredLog::decode(value)?),

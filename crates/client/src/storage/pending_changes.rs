@@ -98,6 +98,11 @@ impl PendingChanges {
         self.changes.insert(log_key(&log.name, &log.instance), None);
     }
 
+    /// An entry of kept calls.
+    pub(crate) fn kept(&mut self, change: iolite_rowsync::StorageChange) {
+        self.changes.insert(change.key, change.value);
+    }
+
     pub(crate) fn refused(&mut self, mutation: &StoredMutation) {
         self.changes.insert(counter_key(kind::REFUSED, mutation.counter), Some(fitting(mutation.encode())));
     }

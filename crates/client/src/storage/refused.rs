@@ -27,7 +27,7 @@ impl Refused {
         let (reason, by_app) = match stored.status {
             MutationStatus::Rejected(reason) => (reason, true),
             MutationStatus::Quarantined(reason) => (reason, false),
-            MutationStatus::Waiting => return None,
+            MutationStatus::Waiting | MutationStatus::Kept => return None,
         };
         Some(Refused {
             counter: stored.counter,

@@ -71,6 +71,7 @@ pub(crate) fn ended_as(status: &MutationStatus) -> Option<EndedAs> {
         MutationStatus::Rejected { reason } => EndedAs::Rejected(reason.clone()),
         MutationStatus::Quarantined { reason } => EndedAs::Quarantined(reason.clone()),
         MutationStatus::Cancelled { reason } => EndedAs::Cancelled(reason.clone()),
+        MutationStatus::Overruled => EndedAs::Overruled,
     })
 }
 
@@ -82,6 +83,7 @@ pub(crate) fn final_status(how: &EndedAs) -> Option<MutationStatus> {
         EndedAs::Rejected(reason) => MutationStatus::Rejected { reason: reason.clone() },
         EndedAs::Quarantined(reason) => MutationStatus::Quarantined { reason: reason.clone() },
         EndedAs::Cancelled(reason) => MutationStatus::Cancelled { reason: reason.clone() },
+        EndedAs::Overruled => MutationStatus::Overruled,
     })
 }
 

@@ -34,13 +34,14 @@ impl Mirror {
     pub(super) fn put(&mut self, mutation: TabMutation) -> BTreeSet<RowId> {
         let (name, arguments) = match kind_of(mutation.name.as_deref(), &mutation.arguments) {
             MutationKind::Named { name, arguments } => (Some(name), Some(arguments)),
-            MutationKind::Closure => (None, None),
+            MutationKind::Closure | MutationKind::ChangeSet => (None, None),
         };
         let status = Pending {
             durable: mutation.durable,
             sent: mutation.sent,
             would_reject: mutation.would_reject,
             waits_for_data: mutation.waits_for_data,
+            in_conflict: mutation.in_conflict,
         };
         let pending = PendingMutation {
             counter: mutation.counter,

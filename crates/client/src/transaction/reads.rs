@@ -31,7 +31,8 @@ impl Transaction<'_> {
     /// As [`Transaction::row`].
     pub fn exists(&mut self, table: TableId, key: &RowKey) -> Result<bool, RunError> {
         let (_, definition) = self.schema.find(table)?;
-        if definition.live {
+        // Who writes a row of a table that syncs has read all of it.
+        if definition.live || definition.syncs() {
             return self.row(table, key).map(|row| row.is_some());
         }
         self.note(Read::Cell { cell: Cell::row(table, key.clone()), element: Element::Whole })?;

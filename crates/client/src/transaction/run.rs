@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use iolite_machine::WallTime;
-use iolite_values::{Counter, Digest, Interest, LaneNumber, LogId, Read, Write};
+use iolite_rowsync::RowVersion;
+use iolite_values::{Counter, Digest, Interest, LaneNumber, LogId, Read, RowKey, Write};
 use iolite_wire::message::First;
 
 use super::{Random, RunError};
@@ -41,6 +42,8 @@ pub struct Run {
     pub(crate) is_peek: bool,
     /// Rows that were created because nothing is known of them.
     pub(crate) assumed: BTreeSet<RowId>,
+    /// The version of the row that the user saw, where the app said it, for rows of tables that sync.
+    pub(crate) bases: BTreeMap<RowKey, RowVersion>,
 }
 
 /// What has to be known of a row before it is created.
@@ -101,6 +104,7 @@ impl Run {
             lives: Lives::AsFarAsKnown,
             is_peek: false,
             assumed: BTreeSet::new(),
+            bases: BTreeMap::new(),
         }
     }
 

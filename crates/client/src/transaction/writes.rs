@@ -1,6 +1,9 @@
 //! Writing inside a transaction. Writes are visible to its own later reads, and to nobody else until it ends.
 
-use iolite_values::{Cell, CellState, ColumnId, Element, Operation, Read, RowKey, Table, TableId, Value, Write};
+use iolite_rowsync::{RowVersion, row_version};
+use iolite_values::{
+    Cell, CellState, ColumnId, Element, KeyRange, Operation, Read, RowKey, Table, TableId, Value, Write,
+};
 
 use super::reads::check_map_key;
 use super::{Content, Lives, Run, RunError, RunOf, Transaction};
@@ -14,7 +17,7 @@ impl Transaction<'_> {
     /// is of another type; [`RunError::Stopped`] when it is not known whether the row exists; [`RunError::TooLarge`].
     pub fn write(&mut self, cell: Cell, operation: Operation) -> Result<(), RunError> {
         let (table, key) = (cell.table, cell.row.clone());
-        let write = Write { cell, operation };
+        let write = Write { operation: self.as_stored(table, operation), cell };
         self.check_writable()?;
         self.schema.check_write(&write)?;
         let (name, definition) = self.schema.find(table)?;
@@ -70,10 +73,31 @@ impl Transaction<'_> {
                     self.splice(&cell, &Splice { at: 0, removed: 0, inserted: first })?;
                     continue;
                 }
-                self.push_checked(Write { cell, operation })?;
+                self.push_checked(Write { operation: self.as_stored(table, operation), cell })?;
             }
         }
         Ok(())
+    }
+
+    /// Scalars of an eventual table are registers to the store.
+    fn as_stored(&self, table: TableId, operation: Operation) -> Operation {
+        match (operation, self.schema.table_by_id(table)) {
+            (Operation::Put(value), Some(table)) => table.put(value),
+            (operation, _) => operation,
+        }
+    }
+
+    /// The version of a row, by which an app says later which one its user saw. `None`: there is none.
+    ///
+    /// # Errors
+    /// As [`Transaction::row`].
+    pub fn version(&mut self, table: TableId, key: &RowKey) -> Result<Option<RowVersion>, RunError> {
+        Ok(self.row(table, key)?.map(|row| row_version(&row)))
+    }
+
+    /// Says which version of a row the user saw who makes this change, in a table that syncs. If the server's row is another, it is a conflict.
+    pub fn base(&mut self, key: &RowKey, version: RowVersion) {
+        self.run.bases.insert(key.clone(), version);
     }
 
     /// Deletes a row and all that it holds.
@@ -93,7 +117,10 @@ impl Transaction<'_> {
 
     /// Whether a row is there as far as is known here.
     fn may_exist(&mut self, table: TableId, key: &RowKey) -> Result<bool, RunError> {
-        let life = Read::Cell { cell: Cell::row(table, key.clone()), element: Element::Whole };
+        let life = match self.schema.syncs(table) {
+            true => Read::Range { table, range: KeyRange::one(key) },
+            false => Read::Cell { cell: Cell::row(table, key.clone()), element: Element::Whole },
+        };
         if self.run.lives == Lives::AsFarAsKnown && !self.knows(&life) {
             self.schema.check_read(&life)?;
             self.run.check_going()?;

@@ -12,6 +12,8 @@ use crate::transaction::{Missed, Stopped};
 #[derive(Clone, Copy)]
 pub struct Reader<'a> {
     pub(super) cache: &'a Cache,
+    /// Rows that kept calls have written, in tables that sync. No other pending mutation writes these tables.
+    kept: Option<&'a Overlay>,
     pending: Option<&'a Overlay>,
     own: Option<&'a Overlay>,
     pub(super) unheld: Unheld<'a>,
@@ -38,7 +40,12 @@ impl Unheld<'_> {
 
 impl<'a> Reader<'a> {
     pub(crate) fn new(cache: &'a Cache, pending: Option<&'a Overlay>, own: Option<&'a Overlay>) -> Reader<'a> {
-        Reader { cache, pending, own, unheld: Unheld::Nothing }
+        Reader { cache, kept: None, pending, own, unheld: Unheld::Nothing }
+    }
+
+    /// The same, where kept calls are seen.
+    pub(crate) fn over_kept(self, kept: Option<&'a Overlay>) -> Reader<'a> {
+        Reader { kept, ..self }
     }
 
     /// The state that a layer makes of the cache, but for tables that it cannot tell of.
@@ -68,7 +75,7 @@ impl<'a> Reader<'a> {
 
     /// Whether the answer rests on one row that a pending mutation created or deleted, so that all of it is known though nothing of it need be held.
     fn is_made_below(&self, interest: &Interest) -> bool {
-        self.pending.is_some_and(|pending| pending.makes(interest))
+        self.pending.into_iter().chain(self.kept).any(|layer| layer.makes(interest))
     }
 
     /// Whether all of this interest can be answered for: by what is held, or by the pending mutation that makes the row.
@@ -112,11 +119,12 @@ impl<'a> Reader<'a> {
     ) -> impl Iterator<Item = (&'a RowKey, &'a Row)> {
         let own = self.own.into_iter().flat_map(move |layer| layer.range(table, range));
         let pending = self.pending.into_iter().flat_map(move |layer| layer.range(table, range));
+        let kept = self.kept.into_iter().flat_map(move |layer| layer.range(table, range));
         let confirmed = self.cache.range(table, range);
-        let layers: [Box<dyn Iterator<Item = (&'a RowKey, &'a Row)> + 'a>; 3] = if reverse {
-            [Box::new(own.rev()), Box::new(pending.rev()), Box::new(confirmed.rev())]
+        let layers: [Box<dyn Iterator<Item = (&'a RowKey, &'a Row)> + 'a>; 4] = if reverse {
+            [Box::new(own.rev()), Box::new(pending.rev()), Box::new(kept.rev()), Box::new(confirmed.rev())]
         } else {
-            [Box::new(own), Box::new(pending), Box::new(confirmed)]
+            [Box::new(own), Box::new(pending), Box::new(kept), Box::new(confirmed)]
         };
         Merged { layers: layers.map(Iterator::peekable), reverse }.filter(|(_, row)| !row.is_empty())
     }
@@ -161,13 +169,13 @@ impl<'a> Reader<'a> {
     }
 
     pub(super) fn layers(&self) -> impl Iterator<Item = &'a Overlay> {
-        self.own.into_iter().chain(self.pending)
+        self.own.into_iter().chain(self.pending).chain(self.kept)
     }
 }
 
 /// Merges layers that are each in key order; of equal keys the uppermost layer's row is given.
 struct Merged<'a, I: Iterator<Item = (&'a RowKey, &'a Row)>> {
-    layers: [std::iter::Peekable<I>; 3],
+    layers: [std::iter::Peekable<I>; 4],
     reverse: bool,
 }
 

@@ -32,6 +32,8 @@ pub const SCHEMA: &str = r#"{"tables":{
   "pages":{"columns":{"id":{"type":"int"},"value":{"type":"text"}},"key":["id"],"live":true},
   "drafts":{"columns":{"id":{"type":"int"},"title":{"type":"string","optional":true},"body":{"type":"text"}},"key":["id"]},
   "online":{"columns":{"id":{"type":"int"},"value":{"type":"counter"}},"key":["id"],"live":true,"offline":"refuse"},
+  "cards":{"columns":{"id":{"type":"int"},"text":{"type":"string"},"pinned":{"type":"bool","default":false}},"key":["id"],"consistency":"causal","onConflict":"manual"},
+  "stars":{"columns":{"id":{"type":"int"},"on":{"type":"bool","default":false},"by":{"type":"string","optional":true}},"key":["id"],"consistency":"eventual"},
   "levels":{"columns":{"id":{"type":"int"},"value":{"type":"int","default":0}},"key":["id"],"live":true,"isolation":"snapshot"}}}"#;
 
 pub type Closure = Box<dyn Fn(&mut Transaction<'_>) -> Result<(), Stop>>;
@@ -286,12 +288,12 @@ impl Harness {
                 let kind = self.client.mutation(counter).map(|mutation| mutation.kind.clone());
                 match kind {
                     Some(MutationKind::Named { name, .. }) => self.mutators.get(&*name),
-                    Some(MutationKind::Closure) | None => self.mutators.get("closure"),
+                    Some(MutationKind::Closure | MutationKind::ChangeSet) | None => self.mutators.get("closure"),
                 }
             }
             RunOf::Replay(_) => match self.client.replayed_call() {
                 Some(MutationKind::Named { name, .. }) => self.mutators.get(&*name),
-                Some(MutationKind::Closure) | None => None,
+                Some(MutationKind::Closure | MutationKind::ChangeSet) | None => None,
             },
             RunOf::Reaction(id) => self.reactions.get(&id),
         };

@@ -198,6 +198,7 @@ fn a_call_that_the_leader_has_counts_once_among_what_may_be_pending() {
         called_at_micros: 0,
         durable: true,
         sent: false,
+        in_conflict: false,
         waits_for_data: false,
         would_reject: None,
         writes: Vec::new(),

@@ -49,7 +49,7 @@ impl std::fmt::Display for OutOfLane {
         match self {
             OutOfLane::TooMany => write!(to, "a session has at most {LANES_MAX} lanes"),
             OutOfLane::OtherDomain => to.write_str(
-                "a lane is of one log for as long as the session, and a mutation of something else was sent in it",
+                "a lane is of one log, or one table that syncs, for as long as the session, and a mutation of something else was sent in it",
             ),
         }
     }
@@ -64,7 +64,7 @@ impl SessionLanes {
         if lane == LaneNumber::STRONG {
             return match written {
                 Some(Domain::Strong) | None => Ok(Domain::Strong),
-                Some(Domain::Log(_)) => Err(OutOfLane::OtherDomain),
+                Some(Domain::Log(_) | Domain::Rows(_)) => Err(OutOfLane::OtherDomain),
             };
         }
         match (self.others.get(&lane), written) {

@@ -18,6 +18,7 @@ use crate::submissions::lane::{InFlight, Waiting};
 use crate::submissions::leases;
 use crate::submissions::log;
 use crate::submissions::order::OutOfLane;
+use crate::submissions::rows;
 use crate::submissions::strong::{self, Fault, Meaning};
 use crate::{Gateway, SessionId, size};
 
@@ -41,7 +42,9 @@ impl Gateway {
             self.on_acknowledge(id, through);
         }
         let transaction = match &domain {
-            Domain::Strong => strong::transaction(client, submit, self.catalog.schema(), self.settings.without),
+            Domain::Strong | Domain::Rows(_) => {
+                strong::transaction(client, submit, self.catalog.schema(), self.settings.without)
+            }
             Domain::Log(_) => log::transaction(client, submit),
         };
         let bytes = size::transaction(&transaction);
@@ -85,7 +88,7 @@ impl Gateway {
     ) {
         let Some(in_flight) = self.lanes.finish(client, lane, counter) else { return };
         let meaning = match &in_flight.waiting.domain {
-            Domain::Strong | Domain::Log(_) => strong::meaning(reply, &in_flight.waiting),
+            Domain::Strong | Domain::Log(_) | Domain::Rows(_) => strong::meaning(reply, &in_flight.waiting),
         };
         let Meaning::Outcome { at, attempt, verdict } = meaning else {
             self.leave_in_doubt(in_flight.session, counter);
@@ -125,7 +128,7 @@ impl Gateway {
     ) {
         let Some(in_flight) = self.lanes.finish(client, lane, counter) else { return };
         let fault = match &in_flight.waiting.domain {
-            Domain::Strong => strong::fault(refusal, self.catalog.schema()),
+            Domain::Strong | Domain::Rows(_) => strong::fault(refusal, self.catalog.schema()),
             Domain::Log(_) => log::fault(refusal, self.catalog.schema()),
         };
         match fault {
@@ -183,7 +186,7 @@ impl Gateway {
             return self.ask_if_spent(client, lane, counter);
         };
         let request = match domain {
-            Domain::Strong => strong::commit(transaction, floor),
+            Domain::Strong | Domain::Rows(_) => strong::commit(transaction, floor),
             Domain::Log(_) => log::commit(transaction, floor),
         };
         self.ask(Purpose::Submit { client, lane, counter }, request);
@@ -275,6 +278,7 @@ fn check(transaction: &Transaction, bytes: usize, schema: &Schema) -> Result<(),
     problem.map_or(Ok(()), |problem| Err(problem.to_string()))?;
     match schema.domain_of(writes).ok().flatten() {
         Some(Domain::Log(_)) => log::check(transaction, schema),
+        Some(Domain::Rows(table)) => rows::check(transaction, table, schema),
         Some(Domain::Strong) | None => Ok(()),
     }
 }

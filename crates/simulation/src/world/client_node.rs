@@ -258,7 +258,7 @@ impl ClientNode {
                     let leader = LeaderThen { life: self.life, store: self.store };
                     leaving.push(Leaving::ToTab(tab, leader, message));
                 }
-                Output::Blobs(_) => {}
+                Output::Blobs(_) | Output::Conflicts(_) => {}
                 Output::ReadOutbox => {
                     self.device.give(Writer::Leader(self.life), Job::ReadOutbox);
                     leaving.push(Leaving::Store);
@@ -290,7 +290,7 @@ impl ClientNode {
         let call = match kind {
             Some(MutationKind::Named { name: _, arguments }) => Call::from_json(&arguments),
             Some(MutationKind::Closure) => self.closures[&counter].clone(),
-            None => panic!("{counter:?} is to run and is not pending"),
+            Some(MutationKind::ChangeSet) | None => panic!("{counter:?} is to run and is not pending"),
         };
         let mut run = self.client.begin(RunOf::Mutation(counter));
         let ended = run_call(&call, &mut InClient(self.client.transaction(&mut run)));
@@ -421,6 +421,7 @@ impl ClientNode {
                 EndedAs::Quarantined(reason)
             }
             MutationStatus::Cancelled { reason } => EndedAs::Cancelled(reason),
+            MutationStatus::Overruled => unreachable!("no table of this app syncs"),
         };
         if !matches!(how, EndedAs::Confirmed(_)) {
             self.alive.remove(&counter);

@@ -159,7 +159,10 @@ impl TabNode {
                 self.alive.insert(counter);
             }
             MutationStatus::Confirmed { .. } => {}
-            MutationStatus::Rejected { .. } | MutationStatus::Quarantined { .. } | MutationStatus::Cancelled { .. } => {
+            MutationStatus::Rejected { .. }
+            | MutationStatus::Quarantined { .. }
+            | MutationStatus::Cancelled { .. }
+            | MutationStatus::Overruled => {
                 self.alive.remove(&counter);
             }
         }

@@ -188,7 +188,7 @@ impl Member {
                     Closed::Returned
                 }
                 (_, Some(MutationKind::Named { name, arguments })) => operate(&mut tx, &name, &arguments),
-                (_, Some(MutationKind::Closure) | None) => Closed::Unknown,
+                (_, Some(MutationKind::Closure | MutationKind::ChangeSet) | None) => Closed::Unknown,
             }
         };
         self.client.finish(run, closed);

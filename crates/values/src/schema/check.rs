@@ -38,7 +38,7 @@ impl Schema {
             return Ok(());
         }
         let (column_name, column) = table.find_column(name, write.cell.column)?;
-        if column.accepts(&write.operation) {
+        if column.accepts(table.stored_kind(column.kind), &write.operation) {
             return Ok(());
         }
         let wants = in_words(&write.operation);
@@ -134,8 +134,8 @@ impl Column {
         scalar.holds(value) || (self.optional && *value == Value::Null)
     }
 
-    fn accepts(&self, operation: &Operation) -> bool {
-        match (operation, self.kind) {
+    fn accepts(&self, kind: ColumnType, operation: &Operation) -> bool {
+        match (operation, kind) {
             (Operation::Put(value), ColumnType::Scalar(scalar))
             | (Operation::Assign(value), ColumnType::Register(scalar)) => self.holds(scalar, value),
             (Operation::Add(_) | Operation::PutTotal(_), ColumnType::Counter) => true,

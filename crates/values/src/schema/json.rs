@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::{
-    Column, ColumnType, Consistency, Fetch, Offline, Scalar, Schema, SchemaError, SchemaHash, Table, check_name,
+    Column, ColumnType, Consistency, Fetch, Offline, OnConflict, Scalar, Schema, SchemaError, SchemaHash, Table,
+    check_name,
 };
 use crate::{Isolation, ListOrder, LogStart, Value};
 
@@ -37,8 +38,9 @@ struct TableJson {
     delivered: bool,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     indexes: BTreeMap<String, Vec<String>>,
-    #[serde(default = "strict_serializable")]
-    isolation: String,
+    /// Absent: strict serializable. A table that syncs has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    isolation: Option<String>,
     key: Vec<String>,
     #[serde(default)]
     live: bool,
@@ -46,6 +48,9 @@ struct TableJson {
     log: Option<String>,
     #[serde(default = "queue")]
     offline: String,
+    /// Of a causal table.
+    #[serde(default, rename = "onConflict", skip_serializing_if = "Option::is_none")]
+    on_conflict: Option<String>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -68,10 +73,6 @@ struct ColumnJson {
 
 fn strong() -> String {
     "strong".into()
-}
-
-fn strict_serializable() -> String {
-    Isolation::StrictSerializable.name().into()
 }
 
 fn queue() -> String {
@@ -135,24 +136,46 @@ impl TableJson {
         };
         let indexed =
             self.indexes.into_iter().try_fold(table, |table, (index, columns)| table.indexed(name, &index, columns));
-        if self.live { indexed?.live(name) } else { indexed }
+        let table = if self.live { indexed?.live(name)? } else { indexed? };
+        table.check_syncing(name)?;
+        Ok(table)
     }
 
-    /// Consistency and isolation. Of the policies of the design, this release has strong tables and those of logs.
+    /// Consistency and isolation.
     fn read_policy(&self) -> Result<(Consistency, Isolation), String> {
         let consistency = match self.consistency.as_str() {
             "strong" if self.log.is_some() => return Err("a table of a log has consistency \"log\"".into()),
             "strong" => Consistency::Strong,
             "log" => Consistency::Log { name: self.read_log()?.into() },
-            "causal" | "eventual" => {
-                return Err(format!("consistency {:?} is not built yet: only strong and log are", self.consistency));
-            }
+            "eventual" => Consistency::Eventual,
+            "causal" => Consistency::Causal { on_conflict: self.read_on_conflict()? },
             other => return Err(format!("unknown consistency {other:?}")),
         };
-        let known = Isolation::ALL.into_iter().find(|isolation| isolation.name() == self.isolation);
-        known.map(|isolation| (consistency, isolation)).ok_or_else(|| {
+        if self.on_conflict.is_some() && !matches!(consistency, Consistency::Causal { .. }) {
+            return Err(format!("onConflict belongs to causal tables, and this one is {}", self.consistency));
+        }
+        Ok((consistency, self.read_isolation()?))
+    }
+
+    fn read_on_conflict(&self) -> Result<OnConflict, String> {
+        match self.on_conflict.as_deref() {
+            Some("manual") => Ok(OnConflict::Manual),
+            Some("merge") | None => Err(
+                "causal tables that merge are not built yet: say onConflict \"manual\", and show conflicts to the app"
+                    .into(),
+            ),
+            Some(other) => Err(format!("onConflict is manual, not {other:?}")),
+        }
+    }
+
+    fn read_isolation(&self) -> Result<Isolation, String> {
+        let Some(named) = &self.isolation else { return Ok(Isolation::StrictSerializable) };
+        if matches!(self.consistency.as_str(), "eventual" | "causal") {
+            return Err(format!("a table that is {} has no isolation to choose: leave it out", self.consistency));
+        }
+        Isolation::ALL.into_iter().find(|isolation| isolation.name() == named).ok_or_else(|| {
             let names = Isolation::ALL.map(Isolation::name).join(", ");
-            format!("isolation is one of {names}, not {:?}", self.isolation)
+            format!("isolation is one of {names}, not {named:?}")
         })
     }
 
@@ -172,11 +195,15 @@ impl TableJson {
             consistency: table.consistency.name().into(),
             delivered: table.delivered,
             indexes: table.indexes.clone(),
-            isolation: table.isolation.name().into(),
+            isolation: (!table.syncs()).then(|| table.isolation.name().into()),
             key: table.key.clone(),
             live: table.live,
             log: table.log().map(|log| log.to_string()),
             offline: offline.into(),
+            on_conflict: match table.consistency {
+                Consistency::Causal { on_conflict: OnConflict::Manual } => Some("manual".into()),
+                Consistency::Strong | Consistency::Log { .. } | Consistency::Eventual => None,
+            },
         }
     }
 }

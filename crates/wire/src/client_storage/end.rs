@@ -26,6 +26,8 @@ pub enum EndedAs {
     Rejected(String),
     Quarantined(String),
     Cancelled(String),
+    /// A person did not keep what it wrote.
+    Overruled,
 }
 
 impl StoredEnd {
@@ -52,6 +54,7 @@ impl StoredEnd {
             EndedAs::Rejected(reason) => How::Rejected(writer.text(reason, REASON)),
             EndedAs::Quarantined(reason) => How::Quarantined(writer.text(reason, REASON)),
             EndedAs::Cancelled(reason) => How::Cancelled(writer.text(reason, REASON)),
+            EndedAs::Overruled => How::Overruled(true),
         };
         let ticket = self.ticket.map(|ticket| ticket.to_bytes().to_vec()).unwrap_or_default();
         proto::StoredEnd { counter: self.counter.map(|counter| counter.0), ticket, how: Some(how) }
@@ -61,7 +64,10 @@ impl StoredEnd {
         let how = match required(stored.how, "an end of no known kind")? {
             How::Confirmed(at) => EndedAs::Confirmed(Timestamp::from_u64(at)),
             How::ConfirmedEarlier(true) => EndedAs::ConfirmedEarlier,
-            How::ConfirmedEarlier(false) => return Err(DecodeError::malformed("an end that is none")),
+            How::Overruled(true) => EndedAs::Overruled,
+            How::ConfirmedEarlier(false) | How::Overruled(false) => {
+                return Err(DecodeError::malformed("an end that is none"));
+            }
             How::Rejected(reason) => EndedAs::Rejected(reader.text(reason, REASON)?),
             How::Quarantined(reason) => EndedAs::Quarantined(reader.text(reason, REASON)?),
             How::Cancelled(reason) => EndedAs::Cancelled(reader.text(reason, REASON)?),

@@ -32,6 +32,8 @@ pub enum MutationStatus {
     Rejected(String),
     /// Refused for good; kept with the reason likewise.
     Quarantined(String),
+    /// It has taken place at the device. What it wrote is stored as kept rows.
+    Kept,
 }
 
 impl StoredMutation {
@@ -56,6 +58,7 @@ impl StoredMutation {
             MutationStatus::Waiting => (proto::MutationStatus::Waiting, String::new()),
             MutationStatus::Rejected(reason) => (proto::MutationStatus::Rejected, writer.text(reason, REASON)),
             MutationStatus::Quarantined(reason) => (proto::MutationStatus::Quarantined, writer.text(reason, REASON)),
+            MutationStatus::Kept => (proto::MutationStatus::Kept, String::new()),
         };
         proto::StoredMutation {
             counter: self.counter.0,
@@ -74,7 +77,10 @@ impl StoredMutation {
         let status = match proto::MutationStatus::try_from(stored.status).map_err(|_| unknown)? {
             proto::MutationStatus::Unspecified => return Err(unknown),
             proto::MutationStatus::Waiting if stored.reason.is_empty() => MutationStatus::Waiting,
-            proto::MutationStatus::Waiting => return Err(DecodeError::malformed("a reason for what waits")),
+            proto::MutationStatus::Kept if stored.reason.is_empty() => MutationStatus::Kept,
+            proto::MutationStatus::Waiting | proto::MutationStatus::Kept => {
+                return Err(DecodeError::malformed("a reason for what waits"));
+            }
             proto::MutationStatus::Rejected => MutationStatus::Rejected(reader.text(stored.reason, REASON)?),
             proto::MutationStatus::Quarantined => MutationStatus::Quarantined(reader.text(stored.reason, REASON)?),
         };

@@ -21,6 +21,7 @@ pub struct TabMutation {
     pub durable: bool,
     pub sent: bool,
     pub waits_for_data: bool,
+    pub in_conflict: bool,
     pub would_reject: Option<String>,
     pub writes: Vec<Write>,
 }
@@ -36,6 +37,7 @@ impl TabMutation {
             durable: self.durable,
             sent: self.sent,
             waits_for_data: self.waits_for_data,
+            in_conflict: self.in_conflict,
             would_reject: self.would_reject.as_ref().map(|reason| writer.text(reason, REASON)),
             writes: writer.writes(&self.writes),
         }
@@ -54,6 +56,7 @@ impl TabMutation {
             durable: mutation.durable,
             sent: mutation.sent,
             waits_for_data: mutation.waits_for_data,
+            in_conflict: mutation.in_conflict,
             would_reject: mutation.would_reject.map(|reason| reader.text(reason, REASON)).transpose()?,
             writes: reader.writes(mutation.writes)?,
         })

@@ -104,6 +104,7 @@ pub fn checkpoint_chunk() -> BoxedStrategy<CheckpointChunk> {
 
 pub fn stored_mutation() -> BoxedStrategy<StoredMutation> {
     let status = prop_oneof![
+        Just(MutationStatus::Kept),
         Just(MutationStatus::Waiting),
         ".{0,8}".prop_map(MutationStatus::Rejected),
         ".{0,8}".prop_map(MutationStatus::Quarantined)
@@ -187,6 +188,7 @@ pub fn stored_end() -> BoxedStrategy<StoredEnd> {
         ".{0,8}".prop_map(EndedAs::Rejected),
         ".{0,8}".prop_map(EndedAs::Quarantined),
         ".{0,8}".prop_map(EndedAs::Cancelled),
+        Just(EndedAs::Overruled),
     ];
     let parts = (option::of(counter()), option::of(id()), how);
     parts.prop_map(|(counter, ticket, how)| StoredEnd { counter, ticket, how }).boxed()

@@ -96,6 +96,7 @@ fn mutations() -> Vec<TabMutation> {
         durable: true,
         sent: true,
         waits_for_data: false,
+        in_conflict: false,
         would_reject: None,
         writes: every_operation().into_iter().map(write).collect(),
     };
@@ -117,6 +118,7 @@ fn ends() -> Vec<StoredEnd> {
         EndedAs::Rejected("the budget is spent".into()),
         EndedAs::Quarantined("no such column".into()),
         EndedAs::Cancelled("taken back".into()),
+        EndedAs::Overruled,
     ];
     let end = |how| StoredEnd { counter: Some(Counter(42)), ticket: Some(TICKET), how };
     let earlier = StoredEnd { counter: None, ticket: Some(TICKET), how: EndedAs::ConfirmedEarlier };

@@ -70,6 +70,8 @@ pub enum OutputKind {
     ChunkKeep,
     /// The download that has ended, and why it failed, or `undefined`.
     Fetched,
+    /// The name of a causal table whose conflicts are others than before.
+    Conflicts,
 }
 
 #[wasm_bindgen]
@@ -111,6 +113,10 @@ impl Core {
             }
             Output::ReadOutbox => array(OutputKind::ReadOutbox, []),
             Output::Blobs(output) => of_blobs(output),
+            Output::Conflicts(table) => {
+                let name = self.role.schema().table_name(table).unwrap_or_default();
+                array(OutputKind::Conflicts, [JsValue::from_str(name)])
+            }
             Output::Adopted { ticket, counter } => {
                 array(OutputKind::Adopted, [ticket_to_js(Some(ticket)), number(counter)])
             }
@@ -222,7 +228,7 @@ fn changes_to_js(changes: Vec<StorageChange>) -> JsValue {
     array.into()
 }
 
-/// `[state, reason]`, or for a pending one `["pending", durable, sent, wouldReject]`.
+/// `[state, reason]`, or for a pending one `["pending", durable, sent, wouldReject, inConflict]`.
 fn status_to_js(status: &MutationStatus) -> JsValue {
     let ended = |state: &str, reason: &str| Array::of2(&JsValue::from_str(state), &JsValue::from_str(reason)).into();
     match status {
@@ -231,6 +237,7 @@ fn status_to_js(status: &MutationStatus) -> JsValue {
         MutationStatus::Rejected { reason } => ended("rejected", reason),
         MutationStatus::Quarantined { reason } => ended("quarantined", reason),
         MutationStatus::Cancelled { reason } => ended("cancelled", reason),
+        MutationStatus::Overruled => ended("overruled", ""),
     }
 }
 
@@ -252,7 +259,7 @@ pub(crate) fn call_to_js(status: &CallStatus) -> Array {
 pub(crate) fn pending_to_js(pending: &Pending) -> JsValue {
     let would_reject = text(pending.would_reject.as_deref());
     let state = JsValue::from_str("pending");
-    Array::of4(&state, &pending.durable.into(), &pending.sent.into(), &would_reject).into()
+    Array::of5(&state, &pending.durable.into(), &pending.sent.into(), &would_reject, &pending.in_conflict.into()).into()
 }
 
 fn connection_to_js(connection: &Connection) -> Array {

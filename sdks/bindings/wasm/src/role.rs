@@ -216,7 +216,7 @@ impl Role {
         let Role::Leads(client) = self else { return None };
         match client.replayed_call()? {
             MutationKind::Named { name, arguments } => Some((name.to_string(), arguments.to_string())),
-            MutationKind::Closure => None,
+            MutationKind::Closure | MutationKind::ChangeSet => None,
         }
     }
 
@@ -226,7 +226,7 @@ impl Role {
                 let mutation = client.mutation(counter)?;
                 let (name, arguments) = match &mutation.kind {
                     MutationKind::Named { name, arguments } => (Some(name.to_string()), Some(arguments.to_string())),
-                    MutationKind::Closure => (None, None),
+                    MutationKind::Closure | MutationKind::ChangeSet => (None, None),
                 };
                 let ticket = mutation.ticket.map(|ticket| ticket.0.to_string());
                 Some(Called { name, arguments, ticket })

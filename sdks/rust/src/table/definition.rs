@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use iolite_values::{Column, ColumnType, Fetch, ListOrder, LogStart, Schema, SchemaError, Value};
+use iolite_values::{Column, ColumnType, Consistency, Fetch, ListOrder, LogStart, Schema, SchemaError, Value};
 
 use super::{ColumnKind, Table};
 
@@ -40,6 +40,9 @@ impl SchemaBuilder {
         };
         let table = table.and_then(indexed);
         let table = table.and_then(|table| if T::LIVE { table.live(T::NAME) } else { Ok(table) });
+        let syncs = matches!(T::CONSISTENCY, Consistency::Eventual | Consistency::Causal { .. });
+        let table = table.map(|table| table.when_offline(T::OFFLINE));
+        let table = table.and_then(|table| if syncs { table.synced(T::NAME, T::CONSISTENCY) } else { Ok(table) });
         self.tables.push(table.map(|table| (T::NAME.to_owned(), table)));
         self
     }

@@ -21,6 +21,7 @@ mod ranges_served;
 mod raw_session;
 mod refusals;
 mod scripted_gateway;
+mod syncing;
 mod texts;
 mod transactions;
 mod typed;

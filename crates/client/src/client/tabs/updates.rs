@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use iolite_values::{Id, Row};
+use iolite_values::{Id, Row, Write};
 use iolite_wire::message::{Goodbye, GoodbyeReason, RowSnapshot};
 use iolite_wire::tabs::{TabConnection, TabMutation, TabNotice, TabUpdate, UpdateNumber};
 
 use crate::cache::Demand;
 use crate::client::Client;
-use crate::queue::{Entry, MutationKind, RunState};
+use crate::interface::PendingMutation;
+use crate::queue::{Entry, Mutation, MutationKind};
 use crate::reason::shortened;
 use crate::session::Connection;
 use crate::tabs::{Awaited, Parts, TabId, reach};
@@ -99,11 +100,15 @@ impl Client {
 
     fn collect_mutations(&mut self, tab: TabId, parts: &mut Parts) {
         let Some(known) = self.leader.tab_mut(tab) else { return };
-        for counter in std::mem::take(&mut known.mutations) {
-            if let Some(entry) = self.queue.entry(counter) {
+        let mutations = std::mem::take(&mut known.mutations);
+        for counter in mutations {
+            if let Some(entry) = self.queue.entry(counter).filter(|entry| !entry.is_change_set()) {
                 parts.mutation(mirrored(entry));
+            } else if let Some(kept) = self.pending_kept(counter) {
+                parts.mutation(shown(kept, self.writes_of_kept(counter)));
             }
         }
+        let Some(known) = self.leader.tab_mut(tab) else { return };
         for end in std::mem::take(&mut known.ended) {
             parts.room(0).ended.push(end);
         }
@@ -125,24 +130,27 @@ impl Client {
 }
 
 fn mirrored(entry: &Entry) -> TabMutation {
-    let status = entry.status();
     let (name, arguments) = match &entry.mutation.kind {
-        MutationKind::Named { name, arguments } => (Some(name.to_string()), arguments.to_string()),
-        MutationKind::Closure => (None, String::new()),
+        MutationKind::Named { name, arguments } => (Some(name.clone()), Some(arguments.clone())),
+        MutationKind::Closure | MutationKind::ChangeSet => (None, None),
     };
-    let writes = match &entry.state {
-        RunState::Done(ran) => ran.writes().to_vec(),
-        RunState::Due | RunState::Missing(_) => Vec::new(),
-    };
+    let Mutation { counter, called_at, ticket, .. } = entry.mutation;
+    let pending = PendingMutation { counter, name, arguments, called_at, ticket, status: entry.status() };
+    shown(pending, entry.writes().to_vec())
+}
+
+fn shown(pending: PendingMutation, writes: Vec<Write>) -> TabMutation {
+    let PendingMutation { counter, name, arguments, called_at, ticket, status } = pending;
     TabMutation {
-        counter: entry.counter(),
-        name,
-        arguments,
-        called_at_micros: entry.mutation.called_at.as_micros(),
-        ticket: entry.mutation.ticket.map(Id::from),
+        counter,
+        name: name.map(|name| name.to_string()),
+        arguments: arguments.map(|arguments| arguments.to_string()).unwrap_or_default(),
+        called_at_micros: called_at.as_micros(),
+        ticket: ticket.map(Id::from),
         durable: status.durable,
         sent: status.sent,
         waits_for_data: status.waits_for_data,
+        in_conflict: status.in_conflict,
         would_reject: status.would_reject.map(shortened),
         writes,
     }

@@ -94,7 +94,9 @@ impl Follower {
     pub(super) fn narrow(&mut self) -> (Vec<SubscriptionId>, Vec<RowId>) {
         self.cache.narrow(|demand, _| match demand {
             Demand::Reaction(reaction) => self.reactions.needs(reaction),
-            Demand::Mutation(_) | Demand::Tab(_) | Demand::Log(_) => unreachable!("only reactions need anything here"),
+            Demand::Mutation(_) | Demand::Tab(_) | Demand::Log(_) | Demand::Kept(_) => {
+                unreachable!("only reactions need anything here")
+            }
         })
     }
 

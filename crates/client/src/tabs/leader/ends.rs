@@ -38,6 +38,7 @@ impl Ends {
         self.counters.insert(ticket, counter);
         let of_its_kind = match end.how {
             EndedAs::Confirmed(_) | EndedAs::ConfirmedEarlier => &mut self.confirmed,
+            EndedAs::Overruled => &mut self.without_effect,
             EndedAs::Rejected(_) | EndedAs::Quarantined(_) | EndedAs::Cancelled(_) => &mut self.without_effect,
         };
         of_its_kind.insert(counter, end);

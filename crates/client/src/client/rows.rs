@@ -1,0 +1,685 @@
+//! Tables that sync: calls that are kept, the change sets that carry them to the store, and how rows show them.
+//!
+//! Invariants:
+//! - a kept call is in no queue: it has taken place, and does not run again;
+//! - what kept calls show stands on the confirmed rows at the cache's timestamp, and every reader but a strong mutation sees it;
+//! - a change set leaves once it is stored what it carries, and as of a timestamp at which the rows are those that it rests on;
+//! - no counter from an open set on is acknowledged before what came of the set is stored.
+//!
+//! Source: Simba (Perkins 2015, chapter 3). What happens to a kept call is docs/protocols/rowsync.md.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use iolite_machine::{PersistId, WallTime};
+use iolite_rowsync::{
+    Choice, Confirmed, Conflict, Ending, How, KeepError, ResolveError, RowSync, RowVersion, Scheme, Which, row_version,
+};
+use iolite_values::{
+    Blob, Chunks, ColumnId, Counter, Domain, Interest, KeyRange, LaneNumber, Row, RowKey, Schema, TableId, Timestamp,
+    Write,
+};
+use iolite_wire::client_storage::{MutationStatus as StoredStatus, StoredMutation};
+use iolite_wire::message::{Outcome, Rejection};
+
+use super::Client;
+use super::mutations::{CallError, stored_call};
+use crate::cache::{Cache, Demand, RowId};
+use crate::interface::{MutationStatus, Output, Pending, PendingMutation};
+use crate::queue::{Copies, Decided, Entry, Frozen, GivenUp, KeptRows, Mutation, MutationKind, RunState, Stage, Trail};
+use crate::reason::shortened;
+use crate::storage::OpenError;
+use crate::tabs::Ticket;
+use crate::transaction::Run;
+use crate::view::{Overlay, Reader, View};
+
+/// All tables that sync.
+#[derive(Debug, Default)]
+pub(super) struct Rows {
+    tables: BTreeMap<TableId, Synced>,
+    calls: BTreeMap<Counter, KeptCall>,
+    /// The rows that kept calls have written, as they are shown.
+    shown: Overlay,
+    /// The same, of the calls that a restart would find.
+    durable: Overlay,
+}
+
+#[derive(Debug)]
+struct Synced {
+    rows: RowSync,
+    lane: Option<LaneNumber>,
+    /// The conflicts that the host was told of: the row, the server's version, the version that is shown.
+    told: Vec<(RowKey, RowVersion, RowVersion)>,
+    /// The conflicts may be others than these.
+    is_doubtful: bool,
+}
+
+/// The part of a kept call that is for people and for other tabs.
+#[derive(Debug)]
+struct KeptCall {
+    mutation: Mutation,
+    table: TableId,
+    /// On its way to the disk, with this batch.
+    saving: Option<PersistId>,
+    copies: Copies,
+}
+
+/// Why conflicts were not resolved.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ConflictError {
+    #[error("table {table:?} has no conflicts: only causal tables with onConflict \"manual\" have")]
+    NoConflicts { table: String },
+    #[error(transparent)]
+    Call(#[from] CallError),
+    #[error(transparent)]
+    Resolve(#[from] ResolveError),
+}
+
+impl Rows {
+    pub(super) fn shown(&self) -> &Overlay {
+        &self.shown
+    }
+
+    /// The first counter that a set with an unknown outcome has, or one that is not stored yet.
+    pub(super) fn first_open_set(&self) -> Option<Counter> {
+        self.tables.values().filter_map(|own| own.rows.open_set()).min()
+    }
+
+    pub(super) fn open_sets(&self) -> usize {
+        self.tables.values().filter(|own| own.rows.open_set().is_some()).count()
+    }
+
+    pub(super) fn calls(&self) -> impl Iterator<Item = Counter> {
+        self.calls.keys().copied()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.calls.len()
+    }
+
+    /// Bytes of the calls, as the queue counts them.
+    pub(super) fn bytes(&self) -> usize {
+        self.calls.values().map(|call| call.mutation.kind.size_bytes()).sum()
+    }
+
+    pub(super) fn of_ticket(&self, ticket: Ticket) -> Option<Counter> {
+        self.calls.iter().find(|(_, call)| call.mutation.ticket == Some(ticket)).map(|(counter, _)| *counter)
+    }
+
+    pub(super) fn no_more_copies(&mut self, counter: Counter) {
+        if let Some(call) = self.calls.get_mut(&counter) {
+            call.copies = Copies::NoMore;
+        }
+    }
+
+    pub(super) fn mutation(&self, counter: Counter) -> Option<&Mutation> {
+        self.calls.get(&counter).map(|call| &call.mutation)
+    }
+
+    /// Whether a change set that is not submitted yet may be, as of the cache's timestamp.
+    pub(super) fn may_submit(&self, entry: &Entry, cache: &Cache) -> bool {
+        match (&entry.domain, &entry.state, &entry.stage) {
+            (Domain::Rows(table), RunState::Frozen(_), Stage::Saved) => {
+                self.tables.get(table).is_some_and(|own| own.rows.still_rests(|key| confirmed(cache, *table, key)))
+            }
+            (Domain::Strong | Domain::Log(_) | Domain::Rows(_), _, _) => true,
+        }
+    }
+
+    /// Makes what is shown of these rows anew. Returns those that may look different.
+    fn refresh(&mut self, table: TableId, keys: impl IntoIterator<Item = RowKey>, cache: &Cache) -> Vec<RowId> {
+        let Some(own) = self.tables.get(&table) else { return Vec::new() };
+        let mut ids = Vec::new();
+        for key in keys {
+            let confirmed = confirmed(cache, table, &key);
+            let id = (table, key);
+            for (which, layer) in [(Which::All, &mut self.shown), (Which::Durable, &mut self.durable)] {
+                match own.rows.shown(&id.1, which, confirmed) {
+                    // An update of a row that is not here shows nothing. Whoever reads the row asks for it.
+                    Some(row) if row.exists() || !matches!(confirmed, Confirmed::Unknown) || own.deletes(&id.1) => {
+                        layer.put(id.clone(), row, true);
+                    }
+                    Some(_) | None => drop(layer.take(&id)),
+                }
+            }
+            ids.push(id);
+        }
+        ids
+    }
+
+    /// The keys of a table whose rows are shown otherwise than they are confirmed.
+    fn shown_keys(&self, table: TableId) -> Vec<RowKey> {
+        self.shown.range(table, &KeyRange::all()).map(|(key, _)| key.clone()).collect()
+    }
+}
+
+impl Synced {
+    fn new(rows: RowSync) -> Synced {
+        Synced { rows, lane: None, told: Vec::new(), is_doubtful: true }
+    }
+
+    /// Whether the device is sure that the row is shown as gone: a causal chain has its base.
+    fn deletes(&self, _key: &RowKey) -> bool {
+        self.rows.scheme() == Scheme::Causal
+    }
+}
+
+/// A row as the server has it, as far as the cache can tell.
+fn confirmed<'a>(cache: &'a Cache, table: TableId, key: &RowKey) -> Confirmed<'a> {
+    if !cache.interests.holds_row(&(table, key.clone())) {
+        return Confirmed::Unknown;
+    }
+    cache.row(table, key).filter(|row| row.exists()).map_or(Confirmed::Absent, Confirmed::There)
+}
+
+impl Client {
+    /// Rows of a table that stay subscribed because kept calls have written them. What is beyond it is judged once some of these are gone.
+    const FOLLOWED_MAX: usize = 2048;
+
+    /// The conflicts of a table, in the order of keys. A row that is deleted is `None`.
+    ///
+    /// # Errors
+    /// [`ConflictError::NoConflicts`]: the table is not causal.
+    pub fn conflicts(&self, table: &str) -> Result<Vec<Conflict>, ConflictError> {
+        let id = self.causal(table)?;
+        Ok(self.rows.tables.get(&id).map(|own| self.conflicts_of(id, own)).unwrap_or_default())
+    }
+
+    fn conflicts_of(&self, table: TableId, own: &Synced) -> Vec<Conflict> {
+        own.rows.conflicts(self.cache.at(), |key| confirmed(&self.cache, table, key))
+    }
+
+    /// Decides conflicts of a table, all of these or none. What it writes is a call of its own, whose counter is returned.
+    ///
+    /// # Errors
+    /// [`ConflictError`], and nothing has changed.
+    pub fn resolve(&mut self, now: WallTime, table: &str, choices: &[Choice]) -> Result<Counter, ConflictError> {
+        let id = self.causal(table)?;
+        self.check_call(&MutationKind::Closure)?;
+        let counter = self.next_counter();
+        let (at, cache) = (self.cache.at(), &self.cache);
+        let own = self.rows.tables.entry(id).or_insert_with(|| Synced::new(RowSync::new(id, Scheme::Causal)));
+        let keys: Vec<RowKey> = own.rows.keys().cloned().collect();
+        let resolved = own.rows.resolve(counter, choices, at, |key| confirmed(cache, id, key))?;
+        if resolved.is_kept {
+            let mutation = Mutation { counter, kind: MutationKind::Closure, called_at: now, ticket: None, log: None };
+            let saving = Some(self.disk.last.next());
+            self.rows.calls.insert(counter, KeptCall { mutation, table: id, saving, copies: Copies::NoMore });
+        }
+        self.disk.due = true;
+        self.end_kept(id, resolved.endings);
+        self.note_kept(id, keys);
+        if resolved.is_kept {
+            self.report_kept(counter);
+        } else {
+            let status = MutationStatus::Confirmed { at: self.cache.at() };
+            self.outputs.push_back(Output::Mutation { counter, attempt: Default::default(), status });
+        }
+        Ok(counter)
+    }
+
+    fn causal(&self, table: &str) -> Result<TableId, ConflictError> {
+        let scheme = self.schema.table(table).and_then(|own| Scheme::of(&own.consistency));
+        match scheme {
+            Some(Scheme::Causal) => Ok(TableId::of(table)),
+            Some(Scheme::Eventual) | None => Err(ConflictError::NoConflicts { table: table.to_owned() }),
+        }
+    }
+
+    /// The table that a run's writes are kept for; none if they are sent by themselves.
+    pub(super) fn keeps(&self, run: &Run) -> Option<TableId> {
+        match self.schema.domain_of(&run.writes).ok().flatten() {
+            Some(Domain::Rows(table)) => Some(table),
+            Some(Domain::Strong | Domain::Log(_)) | None => None,
+        }
+    }
+
+    /// Whether a run that is strong rests on rows as kept calls show them. It runs again then, on the confirmed ones.
+    pub(super) fn rests_on_kept(&mut self, counter: Counter, run: &Run) -> bool {
+        let Some(entry) = self.queue.entry_mut(counter).filter(|entry| entry.kept_rows == KeptRows::Shown) else {
+            return false;
+        };
+        entry.kept_rows = KeptRows::Below;
+        if self.rows.calls.is_empty() {
+            return false;
+        }
+        let reads: Vec<_> = run.reads.iter().filter(|(read, _)| self.schema.syncs(read.table())).collect();
+        let reader = Reader::new(&self.cache, Some(self.queue.overlay()), None);
+        let demand = Demand::Mutation(counter);
+        reads.into_iter().any(|(read, digest)| !reader.tells_of(demand, read) || reader.digest(read) != *digest)
+    }
+
+    /// Keeps a call that ran, and takes it out of the queue.
+    ///
+    /// # Errors
+    /// Why it cannot be kept, and nothing has changed.
+    pub(super) fn keep_call(&mut self, counter: Counter, table: TableId, run: &Run) -> Result<(), KeepError> {
+        let cache = &self.cache;
+        let scheme = self.schema.table_by_id(table).and_then(|own| Scheme::of(&own.consistency));
+        let own = self.rows.tables.entry(table);
+        let own = own.or_insert_with(|| Synced::new(RowSync::new(table, scheme.unwrap_or(Scheme::Causal))));
+        let reader = Reader::new(cache, None, None).over_kept(Some(&self.rows.shown));
+        let saw = |key: &RowKey| reader.row(table, key).filter(|row| row.exists()).cloned().unwrap_or_default();
+        own.rows.keep(counter, &run.writes, saw, &run.bases)?;
+        let keys: Vec<RowKey> = own.rows.rows_of(counter).cloned().collect();
+        let Some(entry) = self.queue.remove(counter) else { return Ok(()) };
+        self.cache.interests.settle(Demand::Mutation(counter), &BTreeSet::new());
+        if let Some(stored) = stored_call(&entry.mutation, StoredStatus::Kept) {
+            self.disk.changes.mutation(&stored);
+        }
+        let saving = Some(self.disk.last.next());
+        let (mutation, copies) = (entry.mutation, entry.copies);
+        self.rows.calls.insert(counter, KeptCall { mutation, table, saving, copies });
+        self.disk.due = true;
+        self.note_kept(table, keys);
+        self.report_kept(counter);
+        Ok(())
+    }
+
+    /// Kept calls of a table are others than before: stores that, shows it, follows the rows.
+    fn note_kept(&mut self, table: TableId, keys: Vec<RowKey>) {
+        let Some(own) = self.rows.tables.get_mut(&table) else { return };
+        own.is_doubtful = true;
+        for change in own.rows.take_changes() {
+            self.disk.changes.kept(change);
+        }
+        let last_calls: BTreeSet<Counter> = keys.iter().filter_map(|key| own.rows.last_call(key)).collect();
+        let ids = self.rows.refresh(table, keys, &self.cache);
+        last_calls.into_iter().for_each(|counter| self.leader.note_mutation(counter));
+        self.queue.unsettle(ids.iter().cloned());
+        self.changed.add(ids);
+        self.compare_due = true;
+        self.follow_kept(table);
+    }
+
+    /// Stays subscribed to the rows of which nobody else would tell that they are in conflict.
+    fn follow_kept(&mut self, table: TableId) {
+        let Some(own) = self.rows.tables.get(&table) else { return };
+        let range = |key: &RowKey| Interest::Range { table, range: KeyRange::one(key) };
+        let wanted: Vec<Interest> = own.rows.wanted().take(Client::FOLLOWED_MAX).map(range).collect();
+        let mut kept = BTreeSet::new();
+        for interest in &wanted {
+            if self.cache.interests.check_room_for(std::iter::once(interest)).is_ok() {
+                kept.insert(self.cache.interests.require(interest, None, Demand::Kept(table)));
+            }
+        }
+        self.cache.interests.settle(Demand::Kept(table), &kept);
+    }
+
+    /// The confirmed rows are others: kept calls are judged on them.
+    pub(super) fn judge_kept(&mut self, changed: &[RowId]) {
+        let at = self.cache.at();
+        let tables: Vec<TableId> =
+            self.rows.tables.iter().filter(|(_, own)| !own.rows.is_empty()).map(|(table, _)| *table).collect();
+        for table in tables {
+            let Some(own) = self.rows.tables.get_mut(&table) else { continue };
+            let before: BTreeSet<RowKey> = own.rows.keys().cloned().collect();
+            let cache = &self.cache;
+            let endings = own.rows.advance(at, |key| confirmed(cache, table, key));
+            let after: BTreeSet<&RowKey> = own.rows.keys().collect();
+            let mut keys: BTreeSet<RowKey> = before.iter().filter(|key| !after.contains(key)).cloned().collect();
+            keys.extend(
+                changed.iter().filter(|(of, key)| *of == table && before.contains(key)).map(|(_, key)| key.clone()),
+            );
+            if endings.is_empty() && keys.is_empty() {
+                own.is_doubtful = true;
+                continue;
+            }
+            // What ends may have been one of several calls of a row.
+            keys.extend(if endings.is_empty() { BTreeSet::new() } else { before });
+            self.end_kept(table, endings);
+            self.note_kept(table, keys.into_iter().collect());
+        }
+    }
+
+    /// What was held of these rows may be held no more, or something else is.
+    pub(super) fn look_at_kept_again(&mut self) {
+        let tables: Vec<TableId> = self.rows.tables.keys().copied().collect();
+        for table in tables {
+            let keys = self.rows.shown_keys(table);
+            let of_calls = self.rows.tables.get(&table).into_iter().flat_map(|own| own.rows.keys().cloned());
+            let keys: BTreeSet<RowKey> = keys.into_iter().chain(of_calls).collect();
+            if !keys.is_empty() {
+                self.note_kept(table, keys.into_iter().collect());
+            }
+        }
+    }
+
+    /// The server has another history.
+    pub(super) fn kept_history_lost(&mut self) {
+        let sets: Vec<Counter> =
+            self.queue.entries().filter(|entry| entry.is_change_set()).map(Entry::counter).collect();
+        sets.into_iter().for_each(|counter| drop(self.queue.remove(counter)));
+        self.rows.tables.values_mut().for_each(|own| own.rows.history_lost());
+        self.look_at_kept_again();
+    }
+
+    /// Sends what is due of each table as a change set, and withdraws a set that rests on rows which are others by now.
+    pub(super) fn send_kept(&mut self) -> bool {
+        if self.rows.calls.is_empty() || !self.session.is_open() {
+            return false;
+        }
+        let tables: Vec<TableId> = self.rows.tables.keys().copied().collect();
+        tables.into_iter().any(|table| self.withdraw_set(table) || self.send_set(table))
+    }
+
+    fn send_set(&mut self, table: TableId) -> bool {
+        let (at, cache) = (self.cache.at(), &self.cache);
+        let Some(own) = self.rows.tables.get_mut(&table) else { return false };
+        let confirmed = |key: &RowKey| confirmed(cache, table, key);
+        // Rows whose chunks have to be sent first do not hold up the others.
+        let small = |_: &RowKey, _, blob: &std::sync::Arc<Blob>| is_in_cell(blob).then(|| blob.clone());
+        let all = |_: &RowKey, _: ColumnId, blob: &std::sync::Arc<Blob>| Some(blob.clone());
+        let due = own.rows.due(at, confirmed, small).or_else(|| own.rows.due(at, confirmed, all));
+        let Some(set) = due else { return false };
+        let (reads, writes, calls) = (set.reads.clone(), set.writes.clone(), set.calls.clone());
+        let counter = self.next_counter();
+        let lane = self.lane_of_rows(table);
+        let Some(own) = self.rows.tables.get_mut(&table) else { return false };
+        own.rows.send(counter, set);
+        let entry = Entry::change_set(counter, table, Frozen { reads, writes }, self.disk.last.next());
+        self.queue.push(entry.in_lane(lane));
+        self.disk.due = true;
+        self.note_kept(table, Vec::new());
+        calls.into_iter().for_each(|call| self.report_kept(call));
+        true
+    }
+
+    /// A set that was not submitted, and whose rows are others now, would only conflict.
+    fn withdraw_set(&mut self, table: TableId) -> bool {
+        let Some(counter) = self.rows.tables.get(&table).and_then(|own| own.rows.open_set()) else { return false };
+        let is_stale = self
+            .queue
+            .entry(counter)
+            .is_some_and(|entry| entry.trail == Trail::None && !self.rows.may_submit(entry, &self.cache));
+        if is_stale {
+            self.queue.remove(counter);
+            let at = self.cache.at();
+            self.close_set(table, |rows| rows.conflict(at));
+        }
+        is_stale
+    }
+
+    fn lane_of_rows(&mut self, table: TableId) -> LaneNumber {
+        if let Some(lane) = self.rows.tables.get(&table).and_then(|own| own.lane) {
+            return lane;
+        }
+        let lane = self.logs.new_lane();
+        if let Some(own) = self.rows.tables.get_mut(&table) {
+            own.lane = Some(lane);
+        }
+        lane
+    }
+
+    /// Takes the outcome of a change set. False if it is of something else.
+    pub(super) fn on_set_outcome(&mut self, outcome: &Outcome) -> bool {
+        let Some(entry) = self.queue.entry(outcome.counter).filter(|entry| entry.is_change_set()) else { return false };
+        let Domain::Rows(table) = entry.domain else { return false };
+        let counter = outcome.counter;
+        match self.queue.decide(outcome) {
+            None => {}
+            Some(Decided::Committed(at)) => {
+                self.queue.remove(counter);
+                if let Some(own) = self.rows.tables.get_mut(&table) {
+                    own.rows.committed(at);
+                }
+                self.note_kept(table, Vec::new());
+            }
+            // No late copy may take effect behind what follows, so the store is to record that it is aborted.
+            Some(Decided::Again) => {
+                if let Some(entry) = self.queue.entry_mut(counter) {
+                    let told = entry.wait_for;
+                    entry.close("it conflicted");
+                    if let Some(own) = self.rows.tables.get_mut(&table) {
+                        own.rows.conflict(told);
+                    }
+                }
+                self.note_kept(table, Vec::new());
+            }
+            Some(Decided::GivenUp(GivenUp::ByApp(_) | GivenUp::ByClient(_))) => {
+                self.queue.remove(counter);
+                self.close_set(table, |_| {});
+            }
+            // The store has recorded the refusal.
+            Some(Decided::Rejected(Rejection::Invalid(reason))) => {
+                self.queue.remove(counter);
+                self.close_set(table, |rows| rows.refused(reason));
+            }
+            Some(Decided::Rejected(Rejection::Forgotten)) => {
+                self.queue.remove(counter);
+                self.close_set(table, |rows| rows.conflict(Timestamp::ZERO));
+            }
+        }
+        true
+    }
+
+    /// A change set cannot be sent, as its blobs cannot.
+    pub(super) fn refuse_set(&mut self, counter: Counter, reason: &str) {
+        let Some(entry) = self.queue.entry_mut(counter) else { return };
+        let Domain::Rows(table) = entry.domain else { return };
+        let is_unsent = entry.trail == Trail::None;
+        if is_unsent {
+            self.queue.remove(counter);
+            self.close_set(table, |rows| rows.refused(shortened(reason.to_owned())));
+        } else {
+            entry.close(reason);
+            if let Some(own) = self.rows.tables.get_mut(&table) {
+                own.rows.refused(shortened(reason.to_owned()));
+            }
+            self.note_kept(table, Vec::new());
+        }
+    }
+
+    fn close_set(&mut self, table: TableId, why: impl FnOnce(&mut RowSync)) {
+        let Some(own) = self.rows.tables.get_mut(&table) else { return };
+        let keys: Vec<RowKey> = own.rows.keys().cloned().collect();
+        let calls: Vec<Counter> = own.rows.calls().filter(|call| own.rows.is_sent(*call)).collect();
+        why(&mut own.rows);
+        let endings = own.rows.closed();
+        self.disk.due = true;
+        self.end_kept(table, endings);
+        self.note_kept(table, keys);
+        calls.into_iter().for_each(|call| self.report_kept(call));
+    }
+
+    /// Takes a kept call back that no change set carries.
+    pub(super) fn cancel_kept(&mut self, counter: Counter) -> bool {
+        let Some(table) = self.rows.calls.get(&counter).map(|call| call.table) else { return false };
+        let Some(own) = self.rows.tables.get_mut(&table) else { return false };
+        let keys: Vec<RowKey> = own.rows.rows_of(counter).cloned().collect();
+        if !own.rows.take_back(counter) {
+            return false;
+        }
+        self.note_kept(table, keys);
+        self.end_kept_call(counter, MutationStatus::Cancelled { reason: "taken back".into() });
+        true
+    }
+
+    fn end_kept(&mut self, _table: TableId, endings: Vec<Ending>) {
+        for Ending { call, how } in endings {
+            let status = match how {
+                How::Confirmed(at) => MutationStatus::Confirmed { at: at.unwrap_or(self.cache.at()) },
+                How::Overruled => MutationStatus::Overruled,
+                How::Refused(reason) => MutationStatus::Rejected { reason: shortened(reason) },
+            };
+            self.end_kept_call(call, status);
+        }
+    }
+
+    fn end_kept_call(&mut self, counter: Counter, status: MutationStatus) {
+        if let Some(call) = self.rows.calls.remove(&counter) {
+            self.note_kept_ended(call.mutation, call.copies, status);
+        }
+    }
+
+    /// Kept calls that were on their way to the disk are there.
+    pub(super) fn note_kept_saved(&mut self) {
+        let done = self.disk.done;
+        let is_saved = |call: &KeptCall| call.saving.is_some_and(|with| with <= done);
+        let saved: Vec<(Counter, TableId)> = self
+            .rows
+            .calls
+            .iter_mut()
+            .filter(|(_, call)| is_saved(call))
+            .map(|(counter, call)| {
+                call.saving = None;
+                (*counter, call.table)
+            })
+            .collect();
+        for (counter, table) in saved {
+            let Some(own) = self.rows.tables.get_mut(&table) else { continue };
+            own.rows.saved(counter);
+            let keys = own.rows.rows_of(counter).cloned().collect();
+            self.note_kept(table, keys);
+            self.report_kept(counter);
+        }
+    }
+
+    pub(super) fn report_kept(&mut self, counter: Counter) {
+        if let Some(pending) = self.pending_kept(counter) {
+            self.leader.note_mutation(counter);
+            let status = MutationStatus::Pending(pending.status);
+            self.outputs.push_back(Output::Mutation { counter, attempt: Default::default(), status });
+        }
+    }
+
+    pub(super) fn pending_kept(&self, counter: Counter) -> Option<PendingMutation> {
+        let call = self.rows.calls.get(&counter)?;
+        let (name, arguments) = match &call.mutation.kind {
+            MutationKind::Named { name, arguments } => (Some(name.clone()), Some(arguments.clone())),
+            MutationKind::Closure | MutationKind::ChangeSet => (None, None),
+        };
+        let own = self.rows.tables.get(&call.table)?;
+        let status = Pending {
+            durable: call.saving.is_none(),
+            sent: own.rows.is_sent(counter),
+            would_reject: None,
+            waits_for_data: false,
+            in_conflict: own
+                .rows
+                .is_in_conflict(counter, self.cache.at(), |key| confirmed(&self.cache, call.table, key)),
+        };
+        let Mutation { called_at, ticket, .. } = call.mutation;
+        Some(PendingMutation { counter, name, arguments, called_at, ticket, status })
+    }
+
+    /// What a kept call changes of the confirmed rows, for tabs that follow. Of a row that several calls have written, the last one shows all.
+    pub(super) fn writes_of_kept(&self, counter: Counter) -> Vec<Write> {
+        let Some(call) = self.rows.calls.get(&counter) else { return Vec::new() };
+        let Some(own) = self.rows.tables.get(&call.table) else { return Vec::new() };
+        let is_last = |key: &&RowKey| own.rows.last_call(key) == Some(counter);
+        let none = Row::default();
+        let keys = own.rows.rows_of(counter).filter(is_last);
+        keys.flat_map(|key| {
+            let below = self.cache.row(call.table, key).filter(|row| row.exists()).unwrap_or(&none);
+            let shown = self.rows.shown.row(call.table, key).unwrap_or(below);
+            own.rows.writes_between(key, below, shown)
+        })
+        .collect()
+    }
+
+    /// Tells the host which tables have other conflicts than it was told.
+    pub(super) fn tell_conflicts(&mut self) -> bool {
+        let mut told_any = false;
+        let doubtful: Vec<TableId> =
+            self.rows.tables.iter().filter(|(_, own)| own.is_doubtful).map(|(table, _)| *table).collect();
+        for table in doubtful {
+            let Some(own) = self.rows.tables.get(&table) else { continue };
+            let version = |row: &Option<Row>| row_version(row.as_ref().unwrap_or(&Row::default()));
+            let conflicts = self.conflicts_of(table, own);
+            let now: Vec<_> = conflicts
+                .iter()
+                .map(|conflict| (conflict.key.clone(), conflict.server_version, version(&conflict.local)))
+                .collect();
+            let before: BTreeSet<Counter> = own.rows.calls().collect();
+            let Some(own) = self.rows.tables.get_mut(&table) else { continue };
+            own.is_doubtful = false;
+            if own.told != now {
+                own.told = now;
+                self.outputs.push_back(Output::Conflicts(table));
+                before.into_iter().for_each(|call| self.report_kept(call));
+                told_any = true;
+            }
+        }
+        told_any
+    }
+
+    /// The blobs whose chunks have to stay on the device.
+    pub fn kept_blobs(&self) -> impl Iterator<Item = &Blob> {
+        self.rows.tables.values().flat_map(|own| own.rows.blobs())
+    }
+
+    /// Takes up what is stored of kept calls. Those of tables that the app's schema lacks stay where they are.
+    ///
+    /// # Errors
+    /// [`OpenError::Kept`].
+    pub(super) fn restore_kept(
+        &mut self,
+        entries: &BTreeMap<Vec<u8>, Vec<u8>>,
+        calls: Vec<StoredMutation>,
+    ) -> Result<(), OpenError> {
+        let mut by_table: BTreeMap<TableId, Vec<(&[u8], &[u8])>> = BTreeMap::new();
+        for (key, value) in entries {
+            let table = RowSync::table_of_entry(key).ok_or_else(|| OpenError::UnknownKey(key.clone()))?;
+            by_table.entry(table).or_default().push((key, value));
+        }
+        let mut of_calls: BTreeMap<Counter, StoredMutation> =
+            calls.into_iter().map(|call| (call.counter, call)).collect();
+        for (table, entries) in by_table {
+            let Some(scheme) = scheme_of(&self.schema, table) else { continue };
+            let rows = RowSync::restore(table, scheme, entries)?;
+            for counter in rows.calls() {
+                let mutation = restored_call(counter, of_calls.remove(&counter));
+                self.rows.calls.insert(counter, KeptCall { mutation, table, saving: None, copies: Copies::MayCome });
+            }
+            let closing = rows.closing();
+            self.rows.tables.insert(table, Synced::new(rows));
+            if let Some(counter) = closing {
+                let (lane, base) = (self.lane_of_rows(table), self.counters.attempts_base());
+                self.queue.push(Entry::closing_set(counter, table, base).in_lane(lane));
+            }
+        }
+        // Their effects are gone: they ended, and the app did before it could say so.
+        of_calls.into_keys().for_each(|counter| self.disk.changes.forget_mutation(counter));
+        self.look_at_kept_again();
+        Ok(())
+    }
+
+    pub(super) fn validate_kept(&self) {
+        for (table, own) in &self.rows.tables {
+            own.rows.validate();
+            let of_table = self.rows.calls.iter().filter(|(_, call)| call.table == *table).map(|(counter, _)| *counter);
+            assert!(own.rows.calls().eq(of_table), "each kept call is known by what it was called");
+        }
+        let sets = self.queue.entries().filter(|entry| entry.is_change_set()).count();
+        assert!(sets <= self.rows.open_sets(), "a change set is of kept calls");
+    }
+
+    /// The layer of kept calls in a view.
+    pub(super) fn kept_in(&self, view: View) -> Option<&Overlay> {
+        match view {
+            View::Optimistic => Some(&self.rows.shown),
+            View::Durable => Some(&self.rows.durable),
+            View::Confirmed | View::Delivered => None,
+        }
+    }
+}
+
+fn scheme_of(schema: &Schema, table: TableId) -> Option<Scheme> {
+    Scheme::of(&schema.table_by_id(table)?.consistency)
+}
+
+fn restored_call(counter: Counter, stored: Option<StoredMutation>) -> Mutation {
+    let none =
+        Mutation { counter, kind: MutationKind::Closure, called_at: WallTime::default(), ticket: None, log: None };
+    let Some(StoredMutation { name, arguments, called_at_micros, ticket, .. }) = stored else { return none };
+    let kind = MutationKind::Named { name: name.into(), arguments: arguments.into() };
+    let called_at = WallTime::from_micros(called_at_micros);
+    Mutation { kind, called_at, ticket: ticket.map(Ticket), ..none }
+}
+
+fn is_in_cell(blob: &Blob) -> bool {
+    match blob.chunks() {
+        Chunks::Inline(_) => true,
+        Chunks::Tree(_) => false,
+    }
+}

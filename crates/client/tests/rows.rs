@@ -1,0 +1,281 @@
+//! Tables that sync: kept calls at a client, from the call to its end.
+
+mod harness;
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use harness::{Harness, Stop, at, hits, key};
+use iolite_client::{Choice, Content, Keep, MutationStatus, Output, Pending, RunOf, View};
+use iolite_values::{Cell, CellState, ColumnId, Counter, Decision, Operation, Read, Row, TableId, Value, Write};
+use iolite_wire::message::{Submit, Verdict};
+
+fn cards() -> TableId {
+    TableId::of("cards")
+}
+
+fn stars() -> TableId {
+    TableId::of("stars")
+}
+
+fn card(text: &str) -> Row {
+    let cells = [
+        (ColumnId::of("text"), CellState::Scalar(Value::from(text))),
+        (ColumnId::of("pinned"), CellState::Scalar(Value::Bool(false))),
+    ];
+    Row::from_parts(true, cells)
+}
+
+fn text(id: i64) -> Cell {
+    Cell { table: cards(), row: key(id), column: ColumnId::of("text") }
+}
+
+fn on(id: i64) -> Cell {
+    Cell { table: stars(), row: key(id), column: ColumnId::of("on") }
+}
+
+fn put(id: i64, said: &str) -> Write {
+    Write { cell: text(id), operation: Operation::Put(Value::from(said)) }
+}
+
+/// A client with mutators of cards and stars, connected, that shows what it reads of card 1 and star 1.
+fn app() -> (Harness, Rc<RefCell<Vec<Option<String>>>>) {
+    let mut harness = Harness::new();
+    harness.mutator("edit", |tx| Ok(tx.write(text(1), Operation::Put(Value::from("mine")))?));
+    harness.mutator("again", |tx| Ok(tx.write(text(1), Operation::Put(Value::from("mine too")))?));
+    harness.mutator("add", |tx| {
+        let content: Content = [(ColumnId::of("text"), vec![Operation::Put(Value::from("new"))])].into();
+        Ok(tx.insert(cards(), &key(2), content)?)
+    });
+    harness.mutator("star", |tx| Ok(tx.write(on(1), Operation::Put(Value::Bool(true)))?));
+    harness.mutator("count", |tx| {
+        let is_mine = tx.row(cards(), &key(1))?.and_then(|row| row.cell(text(1).column).cloned());
+        let own = is_mine == Some(CellState::Scalar(Value::from("mine")));
+        Ok(tx.write(hits(1), Operation::Add(if own { 100 } else { 1 }))?)
+    });
+    harness.connect();
+    let seen = Rc::new(RefCell::new(Vec::new()));
+    let log = seen.clone();
+    harness.react(View::Optimistic, move |tx| {
+        let row = tx.row(cards(), &key(1))?;
+        tx.row(stars(), &key(1))?;
+        let said = row.and_then(|row| match row.cell(text(1).column) {
+            Some(CellState::Scalar(Value::String(said))) => Some(said.to_string()),
+            _ => None,
+        });
+        log.borrow_mut().push(said);
+        Ok(())
+    });
+    let star = Row::from_parts(true, [(ColumnId::of("on"), CellState::Register(Value::Bool(false)))]);
+    let rows = [(cards(), key(1), card("first")), (stars(), key(1), star)];
+    harness.load(10, &rows);
+    harness.load(11, &rows);
+    (harness, seen)
+}
+
+fn pending(harness: &Harness, counter: Counter) -> Pending {
+    match harness.last_status(counter) {
+        MutationStatus::Pending(pending) => pending.clone(),
+        other => panic!("it is pending, not {other:?}"),
+    }
+}
+
+fn only(mut submits: Vec<Submit>) -> Submit {
+    assert_eq!(submits.len(), 1, "{submits:?}");
+    submits.pop().expect("one")
+}
+
+#[test]
+fn what_is_kept_is_shown_at_once_and_sent_as_one_set() {
+    let (mut harness, seen) = app();
+    harness.disconnect();
+    let calls = [harness.mutate("edit"), harness.mutate("again"), harness.mutate("add")];
+    assert_eq!(seen.borrow().last(), Some(&Some("mine too".into())));
+    assert!(calls.iter().all(|call| pending(&harness, *call).durable));
+    harness.connect();
+    let set = only(harness.take_submits());
+    assert!(calls.iter().all(|call| *call < set.counter && pending(&harness, *call).sent));
+    let Decision::Commit(writes) = &set.decision else { panic!("a commit") };
+    assert!(writes.contains(&put(1, "mine too")) && !writes.contains(&put(1, "mine")), "{writes:?}");
+    assert!(set.reads.iter().all(|read| matches!(read, Read::Range { .. })), "{:?}", set.reads);
+    harness.decide(set.counter, 1, 20, writes.clone(), Verdict::Committed(at(20)));
+    for call in calls {
+        assert_eq!(*harness.last_status(call), MutationStatus::Confirmed { at: at(20) });
+    }
+    assert_eq!(seen.borrow().last(), Some(&Some("mine too".into())));
+    assert_eq!(harness.client.pending().count(), 0);
+}
+
+#[test]
+fn a_row_that_somebody_else_wrote_is_a_conflict_that_a_person_ends() {
+    let (mut harness, seen) = app();
+    harness.disconnect();
+    let call = harness.mutate("edit");
+    harness.link();
+    harness.welcome(1);
+    harness.take_subscribed(true);
+    let changes = vec![put(1, "theirs")];
+    harness.advance(iolite_wire::message::Advance { to: at(30), changes, ..Default::default() });
+    assert!(harness.take_submits().is_empty(), "nothing is written over what was not read");
+    assert!(pending(&harness, call).in_conflict);
+    assert!(harness.other.contains(&Output::Conflicts(cards())));
+    let conflicts = harness.client.conflicts("cards").expect("it is causal");
+    assert_eq!((conflicts.len(), conflicts[0].server.as_ref()), (1, Some(&card("theirs"))));
+    assert_eq!(conflicts[0].local.as_ref(), Some(&card("mine")));
+    assert_eq!(seen.borrow().last(), Some(&Some("mine".into())), "the row stays as the user left it");
+
+    let choice = Choice { key: key(1), server: conflicts[0].server_version, keep: Keep::Local };
+    harness.client.resolve(harness.now.wall, "cards", &[choice]).expect("nothing moved");
+    harness.settle();
+    let set = only(harness.take_submits());
+    assert_eq!(set.snapshot, at(30));
+    harness.decide(set.counter, 1, 40, set.decision.writes().to_vec(), Verdict::Committed(at(40)));
+    assert_eq!(*harness.last_status(call), MutationStatus::Confirmed { at: at(40) });
+    assert!(harness.client.conflicts("cards").expect("it is causal").is_empty());
+}
+
+#[test]
+fn who_keeps_the_servers_row_overrules_the_call() {
+    let (mut harness, seen) = app();
+    harness.disconnect();
+    let call = harness.mutate("edit");
+    harness.link();
+    harness.welcome(1);
+    harness.take_subscribed(true);
+    harness.advance(iolite_wire::message::Advance {
+        to: at(30),
+        changes: vec![put(1, "theirs")],
+        ..Default::default()
+    });
+    let server = harness.client.conflicts("cards").expect("it is causal")[0].server_version;
+    harness
+        .client
+        .resolve(harness.now.wall, "cards", &[Choice { key: key(1), server, keep: Keep::Server }])
+        .expect("yes");
+    harness.settle();
+    assert_eq!(*harness.last_status(call), MutationStatus::Overruled);
+    assert_eq!(seen.borrow().last(), Some(&Some("theirs".into())));
+    assert!(harness.take_submits().is_empty() && harness.client.pending().count() == 0);
+}
+
+#[test]
+fn a_set_that_conflicts_is_aborted_before_its_rows_are_judged() {
+    let (mut harness, _) = app();
+    let call = harness.mutate("edit");
+    let set = only(harness.take_submits());
+    harness.decide(set.counter, 1, 20, vec![], Verdict::Conflict(at(25)));
+    let abort = only(harness.take_submits());
+    assert_eq!((abort.counter, abort.attempt.0), (set.counter, 2));
+    assert!(matches!(abort.decision, Decision::Abort(_)));
+    harness.decide(set.counter, 2, 30, vec![], Verdict::Aborted);
+    assert!(!pending(&harness, call).in_conflict, "the row is as it was read");
+    let again = only(harness.take_submits());
+    assert!(again.counter > set.counter && again.snapshot == at(30));
+    harness.decide(again.counter, 1, 40, vec![put(1, "mine")], Verdict::Committed(at(40)));
+    assert_eq!(*harness.last_status(call), MutationStatus::Confirmed { at: at(40) });
+}
+
+#[test]
+fn kept_calls_are_there_after_a_restart_and_what_was_sent_is_closed_first() {
+    let (mut harness, _) = app();
+    let call = harness.mutate("edit");
+    let set = only(harness.take_submits());
+    let mut harness = harness.reopened();
+    harness.settle();
+    let found: Vec<_> = harness.client.pending().map(|pending| (pending.counter, pending.name)).collect();
+    assert_eq!(found, [(call, Some("edit".into()))]);
+    let later = harness.mutate("add");
+    harness.connect();
+    let abort = harness.take_submits().into_iter().find(|submit| submit.counter == set.counter).expect("it is closed");
+    assert!(matches!(abort.decision, Decision::Abort(_)) && abort.attempt > set.attempt);
+    assert_eq!(abort.acknowledged.filter(|through| *through >= set.counter), None);
+    harness.load(20, &[(cards(), key(1), card("mine"))]);
+    assert!(!pending(&harness, later).in_conflict);
+    harness.decide(set.counter, 1, 21, vec![], Verdict::Committed(at(19)));
+    assert_eq!(*harness.last_status(call), MutationStatus::Confirmed { at: at(19) });
+    assert!(harness.client.conflicts("cards").expect("it is causal").is_empty());
+}
+
+#[test]
+fn an_update_of_an_eventual_row_that_is_gone_is_refused_and_told() {
+    let (mut harness, _) = app();
+    harness.disconnect();
+    let call = harness.mutate("star");
+    harness.link();
+    harness.welcome(1);
+    harness.take_subscribed(true);
+    let gone = Write { cell: Cell::row(stars(), key(1)), operation: Operation::Delete };
+    harness.advance(iolite_wire::message::Advance { to: at(30), changes: vec![gone], ..Default::default() });
+    assert!(matches!(harness.last_status(call), MutationStatus::Rejected { reason } if reason.contains("deleted")));
+    assert!(harness.take_submits().is_empty());
+}
+
+#[test]
+fn scalars_of_an_eventual_table_are_assigned_with_the_life_of_the_row_read() {
+    let (mut harness, _) = app();
+    harness.mutate("star");
+    let set = only(harness.take_submits());
+    let assign = Write { cell: on(1), operation: Operation::Assign(Value::Bool(true)) };
+    assert_eq!(set.decision.writes(), [assign]);
+    assert!(
+        matches!(&set.reads[..], [Read::Cell { cell, .. }] if *cell == Cell::row(stars(), key(1))),
+        "{:?}",
+        set.reads
+    );
+}
+
+#[test]
+fn a_strong_mutation_rests_on_confirmed_rows_only() {
+    let (mut harness, _) = app();
+    harness.disconnect();
+    harness.mutate("edit");
+    let strong = harness.mutate("count");
+    assert_eq!(harness.runs_of(RunOf::Mutation(strong)), 2, "once more, without what is kept");
+    harness.connect();
+    let sent = harness.take_submits();
+    let own = sent.iter().find(|submit| submit.counter == strong).expect("it is sent");
+    assert_eq!(own.decision.writes(), [Write { cell: hits(1), operation: Operation::Add(1) }]);
+}
+
+#[test]
+fn a_set_that_rests_on_another_row_by_now_is_not_submitted() {
+    let (mut harness, _) = app();
+    harness.stores = false;
+    let call = harness.mutate("edit");
+    // The call is stored, and its set is on its way to the disk when the row changes.
+    harness.store();
+    harness.advance(iolite_wire::message::Advance {
+        to: at(30),
+        changes: vec![put(1, "theirs")],
+        ..Default::default()
+    });
+    harness.store();
+    harness.store();
+    assert!(harness.take_submits().is_empty());
+    assert!(pending(&harness, call).in_conflict);
+}
+
+#[test]
+fn a_kept_call_can_be_taken_back_until_it_is_sent() {
+    let (mut harness, seen) = app();
+    harness.disconnect();
+    let call = harness.mutate("edit");
+    assert!(harness.client.cancel(call));
+    harness.settle();
+    assert_eq!(seen.borrow().last(), Some(&Some("first".into())));
+    assert!(matches!(harness.last_status(call), MutationStatus::Cancelled { .. }));
+    harness.connect();
+    assert!(harness.take_submits().is_empty());
+}
+
+#[test]
+fn a_mutation_that_writes_a_strong_and_a_causal_table_names_both() {
+    let (mut harness, _) = app();
+    harness.mutator("both", |tx| {
+        tx.write(text(1), Operation::Put(Value::from("x")))?;
+        tx.write(hits(1), Operation::Add(1)).map_err(Stop::from)
+    });
+    let call = harness.mutate("both");
+    let MutationStatus::Cancelled { reason } = harness.last_status(call) else { panic!("it never began") };
+    assert!(reason.contains("\"cards\" (causal)") && reason.contains("\"hits\" (strong)"), "{reason}");
+}
