@@ -128,6 +128,7 @@ impl IolitePerson {
                 end @ (MutationEnd::Rejected { .. }
                 | MutationEnd::Quarantined { .. }
                 | MutationEnd::Cancelled { .. }
+                | MutationEnd::Overruled
                 | MutationEnd::Closed),
             ) => Err(anyhow!(end).context("a transaction of the app has no reason to give up")),
         }

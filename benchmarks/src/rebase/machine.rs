@@ -195,6 +195,7 @@ impl Member {
                 | Output::ToTab(..)
                 | Output::ReadOutbox
                 | Output::Blobs(_)
+                | Output::Conflicts(_)
                 | Output::Adopted { .. }
                 | Output::ReactionFailed { .. } => {}
             }
@@ -219,7 +220,7 @@ impl Member {
                     Err(error) => panic!("{name} {arguments}: {error}"),
                 }
             }
-            Some(MutationKind::Closure) | None => Closed::Unknown,
+            Some(MutationKind::Closure | MutationKind::ChangeSet) | None => Closed::Unknown,
         };
         self.client.finish(run, closed);
         if matches!(of, RunOf::Mutation(_)) {

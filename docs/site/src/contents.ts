@@ -54,6 +54,7 @@ export const SECTIONS: readonly Section[] = [
       { file: "docs/guides/README.md", path: "guides/index", title: "All guides" },
       ...["take-it-into-your-app", "schema", "mutators", "forms", "lists", "offline", "device", "testing", "schema-changes", "deploy"].map(guide),
       { file: "docs/blobs.md", path: "guides/blobs" },
+      { file: "docs/sync.md", path: "guides/sync" },
     ],
   },
   {

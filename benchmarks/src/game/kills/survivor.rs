@@ -112,6 +112,8 @@ async fn follow(handle: MutationHandle, name: String) -> anyhow::Result<()> {
     match handle.confirmed().await {
         Ok(_) => say(&FromSurvivor::Made(name)),
         Err(MutationEnd::Rejected { .. } | MutationEnd::Cancelled { .. }) => say(&FromSurvivor::Refused(name)),
-        Err(end @ (MutationEnd::Quarantined { .. } | MutationEnd::Closed)) => bail!("the round {name} ended: {end}"),
+        Err(end @ (MutationEnd::Quarantined { .. } | MutationEnd::Overruled | MutationEnd::Closed)) => {
+            bail!("the round {name} ended: {end}")
+        }
     }
 }

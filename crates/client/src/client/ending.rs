@@ -8,6 +8,7 @@ use iolite_machine::PersistId;
 use iolite_values::{Attempt, Counter, Timestamp};
 use iolite_wire::client_storage::StoredEnd;
 
+use super::rows::KEPT_ATTEMPT;
 use super::{Client, Disk};
 use crate::cache::Demand;
 use crate::interface::{MutationStatus, Output, Refused};
@@ -91,12 +92,12 @@ impl Client {
         }
         self.keep_end_of(&mutation, copies, &status, true);
         if let MutationStatus::Confirmed { .. } = status {
-            return self.tell_end(&mutation, Attempt(0), status);
+            return self.tell_end(&mutation, KEPT_ATTEMPT, status);
         }
         self.disk.due = true;
         self.leader.note_withdrawn(mutation.counter);
         let stored_with = self.disk.last.next();
-        self.disk.untold.push_back(Ended { stored_with, mutation, attempt: Attempt(0), status });
+        self.disk.untold.push_back(Ended { stored_with, mutation, attempt: KEPT_ATTEMPT, status });
     }
 
     /// Tells of the ends that are stored now.

@@ -15,8 +15,8 @@ use iolite_rowsync::{
     Choice, Confirmed, Conflict, Ending, How, KeepError, ResolveError, RowSync, RowVersion, Scheme, Which, row_version,
 };
 use iolite_values::{
-    Blob, Chunks, ColumnId, Counter, Domain, Interest, KeyRange, LaneNumber, Row, RowKey, Schema, TableId, Timestamp,
-    Write,
+    Attempt, Blob, Chunks, ColumnId, Counter, Domain, Interest, KeyRange, LaneNumber, Row, RowKey, Schema, TableId,
+    Timestamp, Write,
 };
 use iolite_wire::client_storage::{MutationStatus as StoredStatus, StoredMutation};
 use iolite_wire::message::{Outcome, Rejection};
@@ -51,7 +51,12 @@ struct Synced {
     told: Vec<(RowKey, RowVersion, RowVersion)>,
     /// The conflicts may be others than these.
     is_doubtful: bool,
+    /// Something may be due, or the open set may rest on other rows, since this was last looked at.
+    is_unlooked: bool,
 }
+
+/// The attempt that a kept call counts as.
+pub(super) const KEPT_ATTEMPT: Attempt = Attempt(1);
 
 /// The part of a kept call that is for people and for other tabs.
 #[derive(Debug)]
@@ -118,7 +123,7 @@ impl Rows {
     /// Whether a change set that is not submitted yet may be, as of the cache's timestamp.
     pub(super) fn may_submit(&self, entry: &Entry, cache: &Cache) -> bool {
         match (&entry.domain, &entry.state, &entry.stage) {
-            (Domain::Rows(table), RunState::Frozen(_), Stage::Saved) => {
+            (Domain::Rows(table), RunState::Frozen(_), Stage::Saving(_) | Stage::Saved) => {
                 self.tables.get(table).is_some_and(|own| own.rows.still_rests(|key| confirmed(cache, *table, key)))
             }
             (Domain::Strong | Domain::Log(_) | Domain::Rows(_), _, _) => true,
@@ -154,7 +159,7 @@ impl Rows {
 
 impl Synced {
     fn new(rows: RowSync) -> Synced {
-        Synced { rows, lane: None, told: Vec::new(), is_doubtful: true }
+        Synced { rows, lane: None, told: Vec::new(), is_doubtful: true, is_unlooked: true }
     }
 
     /// Whether the device is sure that the row is shown as gone: a causal chain has its base.
@@ -212,7 +217,7 @@ impl Client {
             self.report_kept(counter);
         } else {
             let status = MutationStatus::Confirmed { at: self.cache.at() };
-            self.outputs.push_back(Output::Mutation { counter, attempt: Default::default(), status });
+            self.outputs.push_back(Output::Mutation { counter, attempt: KEPT_ATTEMPT, status });
         }
         Ok(counter)
     }
@@ -278,7 +283,7 @@ impl Client {
     /// Kept calls of a table are others than before: stores that, shows it, follows the rows.
     fn note_kept(&mut self, table: TableId, keys: Vec<RowKey>) {
         let Some(own) = self.rows.tables.get_mut(&table) else { return };
-        own.is_doubtful = true;
+        (own.is_doubtful, own.is_unlooked) = (true, true);
         for change in own.rows.take_changes() {
             self.disk.changes.kept(change);
         }
@@ -321,7 +326,7 @@ impl Client {
                 changed.iter().filter(|(of, key)| *of == table && before.contains(key)).map(|(_, key)| key.clone()),
             );
             if endings.is_empty() && keys.is_empty() {
-                own.is_doubtful = true;
+                (own.is_doubtful, own.is_unlooked) = (true, true);
                 continue;
             }
             // What ends may have been one of several calls of a row.
@@ -358,8 +363,16 @@ impl Client {
         if self.rows.calls.is_empty() || !self.session.is_open() {
             return false;
         }
-        let tables: Vec<TableId> = self.rows.tables.keys().copied().collect();
-        tables.into_iter().any(|table| self.withdraw_set(table) || self.send_set(table))
+        let unlooked = self.rows.tables.iter().filter(|(_, own)| own.is_unlooked).map(|(table, _)| *table);
+        for table in unlooked.collect::<Vec<_>>() {
+            if self.withdraw_set(table) || self.send_set(table) {
+                return true;
+            }
+            if let Some(own) = self.rows.tables.get_mut(&table) {
+                own.is_unlooked = false;
+            }
+        }
+        false
     }
 
     fn send_set(&mut self, table: TableId) -> bool {
@@ -537,8 +550,10 @@ impl Client {
     pub(super) fn report_kept(&mut self, counter: Counter) {
         if let Some(pending) = self.pending_kept(counter) {
             self.leader.note_mutation(counter);
+            // Its one run counts as the first attempt, once it is stored.
+            let attempt = if pending.status.durable { KEPT_ATTEMPT } else { Attempt(0) };
             let status = MutationStatus::Pending(pending.status);
-            self.outputs.push_back(Output::Mutation { counter, attempt: Default::default(), status });
+            self.outputs.push_back(Output::Mutation { counter, attempt, status });
         }
     }
 

@@ -202,6 +202,6 @@ fn chunk_from_js(text: &str) -> Result<ChunkId, Failure> {
     Ok(ChunkId::from_bytes(id.to_bytes()))
 }
 
-fn failure(message: &str) -> Failure {
+pub(crate) fn failure(message: &str) -> Failure {
     Failure::of_transaction(message)
 }

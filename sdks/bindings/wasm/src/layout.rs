@@ -127,13 +127,30 @@ impl Layout {
         row_key: &RowKey,
         row: &Row,
     ) -> Result<Array, Failure> {
+        self.any_row_to_js(&|cell, text| transaction.text_of(cell, text), row_key, row)
+    }
+
+    /// The same of a row of a table without texts, outside of a run.
+    ///
+    /// # Errors
+    /// As [`Layout::row_to_js`].
+    pub(crate) fn plain_row_to_js(&self, row_key: &RowKey, row: &Row) -> Result<Array, Failure> {
+        self.any_row_to_js(&|_, _| String::new(), row_key, row)
+    }
+
+    fn any_row_to_js(
+        &self,
+        text_of: &dyn Fn(&Cell, &Text) -> String,
+        row_key: &RowKey,
+        row: &Row,
+    ) -> Result<Array, Failure> {
         let key = row_key.values()?;
         let array = Array::new_with_length(self.slots.len() as u32);
         let hidden = Array::new();
         for (index, slot) in (0u32..).zip(&self.slots) {
             let value = match slot.key_place {
                 Some(place) => to_js(&key[place], slot.wide, &self.place(slot)),
-                None => self.state_to_js(transaction, row_key, slot, row.cell(slot.id)),
+                None => self.any_state_to_js(text_of, row_key, slot, row.cell(slot.id)),
             };
             match value {
                 Err(failure) if failure.is_of_showing() => {
@@ -160,9 +177,19 @@ impl Layout {
         slot: &Slot,
         state: Option<&CellState>,
     ) -> Result<JsValue, Failure> {
+        self.any_state_to_js(&|cell, text| transaction.text_of(cell, text), key, slot, state)
+    }
+
+    fn any_state_to_js(
+        &self,
+        text_of: &dyn Fn(&Cell, &Text) -> String,
+        key: &RowKey,
+        slot: &Slot,
+        state: Option<&CellState>,
+    ) -> Result<JsValue, Failure> {
         let place = self.place(slot);
         let cell = || Cell { table: self.table, row: key.clone(), column: slot.id };
-        let read = |text: &Text| transaction.text_of(&cell(), text);
+        let read = |text: &Text| text_of(&cell(), text);
         match (state, &slot.initial) {
             (Some(state), _) => cell_to_js(state, slot.wide, &place, read),
             (None, Some(initial)) => match slot.kind {

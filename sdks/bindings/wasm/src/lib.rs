@@ -6,6 +6,7 @@
 
 mod blob;
 mod blobs;
+mod conflicts;
 mod core;
 mod failure;
 mod following;

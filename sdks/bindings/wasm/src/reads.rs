@@ -5,6 +5,7 @@ use iolite_values::KeyRange;
 use js_sys::Array;
 use wasm_bindgen::prelude::*;
 
+use crate::conflicts::version_to_text;
 use crate::core::Core;
 use crate::failure::Failure;
 use crate::layout::Layout;
@@ -12,6 +13,14 @@ use crate::value::{text, to_js, value_from_js};
 
 #[wasm_bindgen]
 impl Core {
+    /// The version of a row; `undefined` if there is none.
+    pub fn version(&mut self, table: u32, key: &Array) -> Result<Option<String>, JsValue> {
+        Ok(self.on_table(table, |transaction, layout| {
+            let version = transaction.version(layout.table, &layout.row_key(key)?)?;
+            Ok(version.map(version_to_text))
+        })?)
+    }
+
     /// A row, or `undefined`. In a live table: the row as it begins, if nothing was written to it.
     pub fn row(&mut self, table: u32, key: &Array) -> Result<Option<Array>, JsValue> {
         Ok(self.on_table(table, |transaction, layout| {

@@ -4,6 +4,7 @@ use iolite_values::Operation;
 use js_sys::Array;
 use wasm_bindgen::prelude::*;
 
+use crate::conflicts::version_of_text;
 use crate::core::Core;
 use crate::failure::Failure;
 use crate::layout::Slot;
@@ -23,6 +24,15 @@ impl Core {
     pub fn delete(&mut self, table: u32, key: &Array) -> Result<(), JsValue> {
         Ok(self.write_on_table(table, |transaction, layout| {
             Ok(transaction.delete(layout.table, &layout.row_key(key)?)?)
+        })?)
+    }
+
+    /// Says which version of a row the user saw, in a table that syncs.
+    pub fn base(&mut self, table: u32, key: &Array, version: &str) -> Result<(), JsValue> {
+        let version = version_of_text(version)?;
+        Ok(self.write_on_table(table, |transaction, layout| {
+            transaction.base(&layout.row_key(key)?, version);
+            Ok(())
         })?)
     }
 

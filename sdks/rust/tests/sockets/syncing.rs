@@ -227,6 +227,18 @@ async fn of_two_who_write_an_eventual_row_the_later_column_stands_and_none_comes
 }
 
 #[tokio::test]
+async fn a_closure_without_a_name_is_kept_and_returns_what_it_did() {
+    let server = iolite::embedded().await.expect("a server");
+    let [one, other] = two(&server).await;
+    let made = one.transact(|tx| {
+        tx.create(&Note { id: "a".into(), text: "first".into(), pinned: false, recording: None })?;
+        Ok::<_, Abort>(tx.get::<Note>("a")?.map(|note| note.text))
+    });
+    assert_eq!(timeout(PATIENCE, made).await.expect("in time").expect("kept").as_deref(), Some("first"));
+    sees(&other, "a", Some("first")).await;
+}
+
+#[tokio::test]
 async fn a_strong_table_that_refuses_says_so_and_two_domains_are_named() {
     let server = iolite::embedded().await.expect("a server");
     let [one, _] = two(&server).await;

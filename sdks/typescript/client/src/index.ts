@@ -2,6 +2,7 @@
 
 export { blobOf } from "./blob/blobOf.js";
 export type { BlobPart, Blobs, BlobSource, BlobState, OpenBlob } from "./blob/blobs.js";
+export type { Conflicts, ConflictsOf, OpenConflict, RowConflict } from "./conflicts/types.js";
 export { BlobValue } from "./blob/value.js";
 export { createClient } from "./client/createClient.js";
 export { type DevelopmentServer, developmentServer } from "./client/developmentServer.js";

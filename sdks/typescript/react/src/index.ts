@@ -15,6 +15,7 @@ export { TextArea, type TextAreaProps } from "./bindings/TextArea.js";
 export { TextBox, type TextBoxProps } from "./bindings/TextBox.js";
 export { IoliteProvider, type IoliteProviderProps, useClient } from "./provider.js";
 export type * from "./register.js";
+export { type ConflictsResult, useConflicts } from "./useConflicts.js";
 export { useDifference } from "./useDifference.js";
 export type { HeldResult } from "./useHeld.js";
 export type { KeepOptions } from "./useKept.js";

@@ -12,6 +12,7 @@ import type { Platform } from "../platform/platform.js";
 import type { Schema } from "../schema/schema.js";
 import type { Storage } from "../storage/storage.js";
 import { WriteQueue } from "../storage/writeQueue.js";
+import type { RawChoice, RawConflict } from "../conflicts/types.js";
 import type { PartOfBlob, TabMessage } from "../tabs/tabChannel.js";
 import { bindTables } from "../transaction/binding.js";
 import { type Closure, refuseUnknown, runClosure, runPeek, type RunResult, type Stage } from "../transaction/runClosure.js";
@@ -113,6 +114,20 @@ export abstract class CoreHost {
       throw new IoliteError("call", `the schema has no column ${JSON.stringify(column)} in a table ${JSON.stringify(table)}`);
     }
     return this.callOnly((core) => core.fetchBlob(binding.number, [...key], place, tree, begin, end));
+  }
+
+  /** The conflicts of a causal table, as far as they are known in this tab. */
+  abstract conflicts(table: string): readonly RawConflict[];
+
+  /** Decides conflicts. Rejects with code `call` if a row was written again meanwhile. */
+  abstract resolve(table: string, choices: readonly RawChoice[]): Promise<void>;
+
+  protected numberOf(table: string): number {
+    const binding = this.#stage.tables.find(({ name }) => name === table);
+    if (binding === undefined) {
+      throw new IoliteError("call", `the schema has no table ${JSON.stringify(table)}`);
+    }
+    return binding.number;
   }
 
   /** Calls the core; the caller drains. Inside a closure the core refuses what it cannot do then. */
@@ -293,6 +308,7 @@ export abstract class CoreHost {
       case OutputKind.LogStopped:
       case OutputKind.LogDiffers:
       case OutputKind.LogMembers:
+      case OutputKind.Conflicts:
       case OutputKind.Call:
       case OutputKind.Connection:
       case OutputKind.ReactionFailed:

@@ -1,6 +1,9 @@
 /** Drives the core of a tab that follows: its messages to and from the tab that leads, and the calls that it stores. */
 
 import { followCore } from "../arguments/module.js";
+import { decodeArguments, encodeArguments } from "../arguments/stored.js";
+import type { RawChoice, RawConflict } from "../conflicts/types.js";
+import { IoliteError } from "../errors.js";
 import type { Storage } from "../storage/storage.js";
 import { newTabId, type PartOfBlob, type TabChannel, type TabMessage } from "../tabs/tabChannel.js";
 import { errorOf } from "../transaction/scope.js";
@@ -20,6 +23,9 @@ export class FollowerHost extends CoreHost {
   #place: "here" | "aside" = "here";
   readonly #fetches = new Map<number, { readonly ask: () => void; readonly ended: (problem: string | undefined) => void }>();
   #lastFetch = 0;
+  /** By table, the conflicts that the tab that leads told of. */
+  readonly #conflicts = new Map<string, readonly RawConflict[]>();
+  readonly #resolving = new Map<number, (problem: string) => void>();
 
   static open(storage: Storage, options: FollowerHostOptions, events: CoreHostEvents): FollowerHost {
     const { schema, cacheBytes, platform } = options;
@@ -56,6 +62,7 @@ export class FollowerHost extends CoreHost {
         return;
       case "leads":
         this.#fetches.forEach(({ ask }) => ask());
+        this.#conflicts.forEach((_, table) => this.#channel.post({ kind: "askConflicts", table }));
         return this.receive(() => {
           this.core.leaderChanged(...this.now());
           this.events.leaderChanged();
@@ -66,6 +73,21 @@ export class FollowerHost extends CoreHost {
           this.#fetches.delete(message.number);
         }
         return;
+      case "conflicts":
+        if (this.#conflicts.has(message.table)) {
+          this.#conflicts.set(message.table, decodeArguments(message.list) as RawConflict[]);
+          this.events.told({ kind: OutputKind.Conflicts, table: message.table });
+          this.events.worked();
+        }
+        return;
+      case "resolved":
+        if (message.to === this.#tab) {
+          this.#resolving.get(message.number)?.(message.problem);
+          this.#resolving.delete(message.number);
+        }
+        return;
+      case "askConflicts":
+      case "resolve":
       case "toLeader":
       case "gone":
       case "full":
@@ -78,6 +100,23 @@ export class FollowerHost extends CoreHost {
       case "fetch":
         return;
     }
+  }
+
+  override conflicts(table: string): readonly RawConflict[] {
+    const known = this.#conflicts.get(table);
+    if (known === undefined) {
+      this.#conflicts.set(table, []);
+      this.#channel.post({ kind: "askConflicts", table });
+    }
+    return known ?? [];
+  }
+
+  override resolve(table: string, choices: readonly RawChoice[]): Promise<void> {
+    const number = ++this.#lastFetch;
+    return new Promise((resolve, reject) => {
+      this.#resolving.set(number, (problem) => (problem === "" ? resolve() : reject(new IoliteError("call", problem))));
+      this.#channel.post({ kind: "resolve", from: this.#tab, number, table, choices: encodeArguments(choices) });
+    });
   }
 
   /** The tab that leads fetches; one that takes the lead meanwhile is asked anew. */
@@ -95,6 +134,8 @@ export class FollowerHost extends CoreHost {
     this.#stopListening();
     this.#fetches.forEach(({ ended }) => ended("the client was closed, or this tab leads now: read it again"));
     this.#fetches.clear();
+    this.#resolving.forEach((ended) => ended("the client was closed, or this tab leads now: list the conflicts again"));
+    this.#resolving.clear();
   }
 
   /** The lead that this tab was about to take was taken from it. */

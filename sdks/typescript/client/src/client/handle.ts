@@ -106,7 +106,7 @@ export class Handle implements MutationHandle {
         } else {
           this.#waiting.push(each);
         }
-      } else if (status.state === "confirmed" || (status.state === "pending" && status.durable && each.stage === "durable")) {
+      } else if (status.state === "confirmed" || status.state === "overruled" || (status.state === "pending" && status.durable && each.stage === "durable")) {
         each.resolve();
       } else if (status.state !== "pending") {
         each.reject(errorOf(status, this.#error));
@@ -119,6 +119,6 @@ export class Handle implements MutationHandle {
   }
 }
 
-export function errorOf(status: Exclude<SettledStatus, { readonly state: "confirmed" }>, cause: Error | undefined): MutationError {
+export function errorOf(status: Exclude<SettledStatus, { readonly state: "confirmed" | "overruled" }>, cause: Error | undefined): MutationError {
   return new MutationError(status.state, status.reason, cause === undefined ? undefined : { cause });
 }

@@ -1,8 +1,10 @@
 /** Drives the core of the tab that leads: the link to the server, the storage, and the tabs that follow. */
 
 import { openCore } from "../arguments/module.js";
+import { decodeArguments, encodeArguments } from "../arguments/stored.js";
 import { BlobLink } from "../blob/blobLink.js";
 import type { ChunkStore } from "../blob/chunkStore.js";
+import type { RawChoice, RawConflict } from "../conflicts/types.js";
 import { newId } from "../id.js";
 import type { Link } from "../platform/platform.js";
 import type { Storage } from "../storage/storage.js";
@@ -86,6 +88,10 @@ export class LeaderHost extends CoreHost {
         return this.storageFull();
       case "fetch":
         return this.receive(() => this.#fetchFor(message));
+      case "askConflicts":
+        return this.receive(() => this.tellConflicts(message.table));
+      case "resolve":
+        return this.receive(() => this.#resolveFor(message));
       case "toTab":
       case "leads":
       case "ask":
@@ -95,8 +101,36 @@ export class LeaderHost extends CoreHost {
       case "token":
       case "offer":
       case "fetched":
+      case "conflicts":
+      case "resolved":
         return;
     }
+  }
+
+  override conflicts(table: string): readonly RawConflict[] {
+    return this.callOnly((core) => core.conflicts(this.numberOf(table))) as RawConflict[];
+  }
+
+  override resolve(table: string, choices: readonly RawChoice[]): Promise<void> {
+    try {
+      this.call((core, _, wallMs) => core.resolve(this.numberOf(table), [...choices], wallMs));
+      return Promise.resolve();
+    } catch (error) {
+      return Promise.reject(error as Error);
+    }
+  }
+
+  /** Tells the tabs that follow of the conflicts of a table. */
+  tellConflicts(table: string): void {
+    this.#options.channel?.post({ kind: "conflicts", table, list: encodeArguments(this.conflicts(table)) });
+  }
+
+  #resolveFor({ from, number, table, choices }: Extract<TabMessage, { readonly kind: "resolve" }>): void {
+    const tell = (problem: string): void => this.#options.channel?.post({ kind: "resolved", to: from, number, problem });
+    this.resolve(table, decodeArguments(choices) as RawChoice[]).then(
+      () => tell(""),
+      (error: unknown) => tell(error instanceof Error ? error.message : String(error)),
+    );
   }
 
   override fetch(part: PartOfBlob, ended: (problem: string | undefined) => void): () => void {

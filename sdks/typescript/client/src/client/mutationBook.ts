@@ -365,7 +365,7 @@ function pendingCall({ id, name, args = "null", call }: KnownMutation & { readon
 }
 
 function settleTransaction({ transaction, error }: KnownMutation, status: SettledStatus, attempt: number): void {
-  if (status.state === "confirmed") {
+  if (status.state === "confirmed" || status.state === "overruled") {
     transaction?.tookEffect(attempt);
   } else {
     transaction?.failed(error ?? errorOf(status, undefined));

@@ -24,6 +24,7 @@ export type News =
   | { readonly kind: OutputKind.LogStopped; readonly log: number | undefined; readonly reason: string }
   | { readonly kind: OutputKind.LogDiffers; readonly log: number | undefined; readonly index: number }
   | { readonly kind: OutputKind.LogMembers; readonly log: number | undefined }
+  | { readonly kind: OutputKind.Conflicts; readonly table: string }
   | { readonly kind: OutputKind.Call; readonly ticket: string; readonly status: CallStatus }
   | {
       readonly kind: OutputKind.Connection;
@@ -98,6 +99,8 @@ export function readOutput(raw: readonly unknown[]): CoreOutput {
       return { kind, log: first, index: second };
     case OutputKind.LogMembers:
       return { kind, log: first };
+    case OutputKind.Conflicts:
+      return { kind, table: first };
     case OutputKind.RunReaction:
     case OutputKind.Unavailable:
       return { kind, reaction: first };
@@ -114,14 +117,15 @@ export function readOutput(raw: readonly unknown[]): CoreOutput {
   }
 }
 
-/** `["pending", durable, sent, wouldReject]`, or the final state and its reason. */
+/** `["pending", durable, sent, wouldReject, inConflict]`, or the final state and its reason. */
 export function readStatus([state, ...rest]: RawStatus): MutationStatus {
   switch (state) {
     case "pending": {
-      const [durable, sent, wouldReject] = rest as [boolean, boolean, string | undefined];
-      return { state, durable, sent, wouldReject };
+      const [durable, sent, wouldReject, inConflict] = rest as [boolean, boolean, string | undefined, boolean];
+      return { state, durable, sent, wouldReject, ...(inConflict ? { inConflict } : {}) };
     }
     case "confirmed":
+    case "overruled":
       return { state };
     case "rejected":
     case "quarantined":

@@ -5,6 +5,7 @@
  */
 
 import { type ChunkStore, indexedDbChunks, memoryChunks } from "../blob/chunkStore.js";
+import { TabConflicts } from "../conflicts/conflicts.js";
 import { IoliteError } from "../errors.js";
 import type { Mutator } from "../mutators.js";
 import { ALONE, type Leadership, seekLeadership } from "../tabs/leadership.js";
@@ -46,6 +47,7 @@ export class Seat implements CoreHostEvents {
   readonly views = new ViewsWatch(this.notifier);
   readonly book: MutationBook;
   readonly logs: Logs;
+  readonly conflicts: TabConflicts;
   readonly chunks: ChunkStore;
   readonly pending: Watched<readonly PendingMutation[]>;
   readonly refused: Watched<readonly RefusedMutation[]>;
@@ -73,6 +75,7 @@ export class Seat implements CoreHostEvents {
     this.place = place;
     this.#mutators = options.mutators.byName as Record<string, Mutator>;
     this.logs = new Logs(this);
+    this.conflicts = new TabConflicts(this);
     this.#tokens = new Tokens(options.token);
     const { platform, name, chosen } = place;
     this.#leadership = place.leadership;
@@ -164,6 +167,7 @@ export class Seat implements CoreHostEvents {
     this.book.attach(host.listings, host.role);
     this.connection.change({ role: "follower", status: "connecting" });
     this.observations.attach(host);
+    this.conflicts.attached();
     host.drain();
     const leadership = this.#leadership;
     this.#watch = new LeaderWatch(platform.patience ?? PATIENCE, {
@@ -281,6 +285,7 @@ export class Seat implements CoreHostEvents {
     this.connection.change({ role: "leader", refusal: undefined, message: this.#storageMessage });
     this.connection.change({ status: time === "first" || this.connection.state.paused ? "offline" : "connecting" });
     this.observations.attach(host);
+    this.conflicts.attached();
     if (this.connection.state.paused) {
       host.callOnly((core) => core.goOffline());
     }
@@ -419,6 +424,12 @@ export class Seat implements CoreHostEvents {
         break;
       case OutputKind.LogMembers:
         this.logs.membersChanged(output.log);
+        break;
+      case OutputKind.Conflicts:
+        this.conflicts.changed(output.table);
+        if (this.#host?.role === "leader") {
+          this.#host.tellConflicts(output.table);
+        }
         break;
       case OutputKind.Call:
         this.book.callBecame(output.ticket, output.status);

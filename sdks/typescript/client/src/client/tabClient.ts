@@ -43,12 +43,14 @@ export class TabClient implements Client {
   #live: LiveTables<Schema> | undefined;
   readonly #seat: Seat;
   readonly blobs: Blobs;
+  readonly conflicts: Record<string, never>;
   readonly #mutators: Readonly<Record<string, Mutator>>;
 
   constructor(seat: Seat) {
     this.schema = seat.options.schema;
     this.#seat = seat;
     this.blobs = new TabBlobs(seat);
+    this.conflicts = seat.conflicts.byTable as unknown as Record<string, never>;
     this.#mutators = seat.options.mutators.byName as Record<string, Mutator>;
     for (const name of Object.keys(this.#mutators)) {
       this.mutate[name] = (args) => this.#call(name, args);

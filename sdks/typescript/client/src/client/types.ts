@@ -1,6 +1,7 @@
 /** The client as apps see it. */
 
 import type { Blobs } from "../blob/blobs.js";
+import type { ConflictsOf } from "../conflicts/types.js";
 import type { LiveTables } from "../live/types.js";
 import type { ArgumentsOf, Mutators } from "../mutators.js";
 import type { InstanceOf, LogDefinition } from "../schema/log.js";
@@ -27,9 +28,13 @@ export type MutationStatus =
       readonly sent: boolean;
       /** Why it would be rejected if the confirmed data were as it looks now. Later data may change it. */
       readonly wouldReject: string | undefined;
+      /** Of a causal table: somebody else has written a row that it wrote, unseen by each other. See `conflicts`. */
+      readonly inConflict?: true;
     }
   /** It took effect. `delivered`: and everybody who follows what it wrote has applied it. */
   | { readonly state: "confirmed"; readonly delivered?: true }
+  /** Of a causal table: it was in conflict, and a person did not keep what it wrote. */
+  | { readonly state: "overruled" }
   /** Its closure gave up with `Abort`, on confirmed data. */
   | { readonly state: "rejected"; readonly reason: string }
   /** It can never be accepted as it is. Its arguments are kept, see `refused`. */
@@ -46,7 +51,7 @@ export interface MutationHandle {
   readonly id: MutationId;
   readonly status: MutationStatus;
   /**
-   * Resolves once the mutation is on this device's disk, or has taken effect; rejects with `MutationError` if it ends otherwise, and with
+   * Resolves once the mutation is on this device's disk, has taken effect, or was overruled by a person; rejects with `MutationError` if it ends otherwise, and with
    * code `closed` if the client is closed before. It waits as long as that takes: for `confirmed`, and for data that the closure lacks, until
    * there is a connection.
    * `delivered` resolves once everybody who follows what it wrote has applied it, but for who owes that for more than 2 s. It rejects with code `transaction` where
@@ -214,6 +219,8 @@ export interface Client<S extends Schema = Schema, M = unknown> {
   readonly schema: S;
   /** Large values of rows: put onto this device, and read piece by piece. */
   readonly blobs: Blobs;
+  /** The conflicts of causal tables, which a person decides: `db.conflicts.notes`. */
+  readonly conflicts: ConflictsOf<S>;
   /**
    * The app's mutators. A call returns at once; its effect is visible in the view `optimistic`.
    *

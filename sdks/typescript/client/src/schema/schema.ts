@@ -39,7 +39,10 @@ function tableJson(name: string, definition: AnyTable): unknown {
   if (!live && !(definition instanceof Table)) {
     throw new SchemaError(`table ${JSON.stringify(name)}: make it with table({...}) or live(...)`);
   }
-  const { log } = definition.policy;
+  const { log, consistency, onConflict } = definition.policy;
+  if (consistency !== undefined && definition.policy.isolation !== "strict-serializable") {
+    throw new SchemaError(`table ${JSON.stringify(name)}: a table that is ${consistency} has no isolation to choose`);
+  }
   const columns = live ? { [LIVE_KEY]: definition.keyColumn, [LIVE_VALUE]: definition.value } : definition.columns;
   const key = live ? [LIVE_KEY] : definition.keyColumns;
   if (key.length === 0) {
@@ -47,14 +50,15 @@ function tableJson(name: string, definition: AnyTable): unknown {
   }
   return {
     columns: Object.fromEntries(sorted(columns).map(([column, each]) => [column, columnJson(name, column, each)])),
-    consistency: log === undefined ? "strong" : "log",
+    consistency: log === undefined ? (consistency ?? "strong") : "log",
     ...(definition.policy.delivered ? { delivered: true } : {}),
     ...indexesJson(definition),
-    isolation: definition.policy.isolation,
+    ...(consistency === undefined ? { isolation: definition.policy.isolation } : {}),
     key,
     live,
     ...(log === undefined ? {} : { log: log.name }),
     offline: definition.policy.offline,
+    ...(onConflict === undefined ? {} : { onConflict }),
   };
 }
 
@@ -73,7 +77,7 @@ function columnJson(table: string, name: string, definition: Column): Record<str
   if (column.default !== undefined) {
     json["default"] = defaultJson(table, name, column);
   }
-  for (const key of ["of", "optional", "order", "type"] as const) {
+  for (const key of ["fetch", "of", "optional", "order", "type"] as const) {
     if (column[key] !== undefined) {
       json[key] = column[key];
     }

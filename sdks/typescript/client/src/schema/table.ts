@@ -38,20 +38,28 @@ type IndexColumnName<C extends Columns> = {
 /** Secondary indexes by name, each with its columns in order. */
 export type Indexes = { readonly [name: string]: readonly string[] };
 
+/** How a table's mutations are committed: docs/sync.md. */
+export type Consistency = "strong" | "eventual" | "causal";
+
 export interface TablePolicy {
   readonly isolation: Isolation;
   /** What a mutation does while there is no connection. */
   readonly offline: "queue" | "refuse";
   /** Whether a client is told when everybody who follows its changes has applied them: for the view `delivered`. */
   readonly delivered: boolean;
+  /** @internal */ readonly consistency?: "eventual" | "causal";
+  /** @internal */ readonly onConflict?: "manual";
   /** @internal The log that it is a variable of. */ readonly log?: LogDefinition;
 }
 
 const STRICT: TablePolicy = { isolation: "strict-serializable", offline: "queue", delivered: false };
 
+declare const consistencyOf: unique symbol;
+
 /** A table of rows that are inserted and deleted. Make one with `table()`. */
-export class Table<C extends Columns = Columns, K extends readonly string[] = readonly string[]> {
+export class Table<C extends Columns = Columns, K extends readonly string[] = readonly string[], P extends Consistency = Consistency> {
   declare readonly kind: "table";
+  declare readonly [consistencyOf]: P;
 
   constructor(
     readonly columns: C,
@@ -61,27 +69,41 @@ export class Table<C extends Columns = Columns, K extends readonly string[] = re
   ) {}
 
   /** The columns of the primary key, in order. Without this it is the column `id`. */
-  key<const N extends readonly KeyColumnName<C>[]>(...names: N): Table<C, N> {
+  key<const N extends readonly KeyColumnName<C>[]>(...names: N): Table<C, N, P> {
     return new Table(this.columns, names, this.policy, this.indexes);
   }
 
   /** How transactions are kept apart: strictly serializable unless this says less. One that touches several tables is kept apart as the strictest of them asks. */
-  isolation(isolation: Isolation): Table<C, K> {
+  isolation(isolation: Isolation): Table<C, K, P> {
     return new Table(this.columns, this.keyColumns, { ...this.policy, isolation }, this.indexes);
   }
 
   /** Whether mutations wait for a connection in the durable queue (the default) or are refused without one. */
-  offline(offline: "queue" | "refuse"): Table<C, K> {
+  offline(offline: "queue" | "refuse"): Table<C, K, P> {
     return new Table(this.columns, this.keyColumns, { ...this.policy, offline }, this.indexes);
   }
 
   /** Tells a client when everybody who follows its changes has applied them: for the view `delivered`, and `until("delivered")` of a mutation. */
-  delivered(): Table<C, K> {
+  delivered(): Table<C, K, P> {
     return new Table(this.columns, this.keyColumns, { ...this.policy, delivered: true }, this.indexes);
   }
 
+  /** Written offline too. Of two who write a column unseen by each other, the later write stands; an update of a row that was deleted meanwhile is refused and told. */
+  eventual(): Table<C, K, "eventual"> {
+    return new Table(this.columns, this.keyColumns, { ...this.policy, consistency: "eventual" }, this.indexes);
+  }
+
+  /** Written offline too. Two who write a row unseen by each other are in conflict, which the app is shown and resolves: `db.conflicts`. */
+  causal(options: { readonly onConflict: "manual" }): Table<C, K, "causal"> {
+    const { onConflict } = options ?? {};
+    if (onConflict !== "manual") {
+      throw new SchemaError('a causal table says what becomes of conflicts: .causal({ onConflict: "manual" })');
+    }
+    return new Table(this.columns, this.keyColumns, { ...this.policy, consistency: "causal", onConflict }, this.indexes);
+  }
+
   /** A secondary index, by which queries find rows and put them in order: by the first of these columns, then by the next. */
-  index<const N extends readonly [IndexColumnName<C>, ...IndexColumnName<C>[]]>(name: string, columns: N): Table<C, K> {
+  index<const N extends readonly [IndexColumnName<C>, ...IndexColumnName<C>[]]>(name: string, columns: N): Table<C, K, P> {
     if (Object.hasOwn(this.indexes, name)) {
       throw new SchemaError(`there are two indexes ${JSON.stringify(name)}: give one of them another name`);
     }
@@ -103,7 +125,7 @@ export class LiveTable<C extends Column = Column, K = unknown> {
 export type AnyTable = Table | LiveTable;
 
 /** A table of rows. Its primary key is the column `id` unless `.key(...)` says otherwise. */
-export function table<C extends Columns>(columns: C): Table<C, DefaultKey<C>> {
+export function table<C extends Columns>(columns: C): Table<C, DefaultKey<C>, "strong"> {
   const key = "id" in columns ? ["id"] : [];
   return new Table(columns, key as unknown as DefaultKey<C>, STRICT);
 }

@@ -40,7 +40,15 @@ export type TabMessage =
   /** A tab that follows asks the one that leads to bring a part of a row's blob onto the device. */
   | ({ readonly kind: "fetch"; readonly from: TabId; readonly number: number } & PartOfBlob)
   /** The part is there, or (a text that is not empty) it cannot be had. */
-  | { readonly kind: "fetched"; readonly to: TabId; readonly number: number; readonly problem: string };
+  | { readonly kind: "fetched"; readonly to: TabId; readonly number: number; readonly problem: string }
+  /** A tab that follows asks for the conflicts of a causal table. */
+  | { readonly kind: "askConflicts"; readonly table: string }
+  /** The conflicts of a table are these, written as arguments of mutators are. */
+  | { readonly kind: "conflicts"; readonly table: string; readonly list: string }
+  /** A tab that follows asks the one that leads to decide conflicts. */
+  | { readonly kind: "resolve"; readonly from: TabId; readonly number: number; readonly table: string; readonly choices: string }
+  /** They are decided, or (a text that is not empty) why they are not. */
+  | { readonly kind: "resolved"; readonly to: TabId; readonly number: number; readonly problem: string };
 
 /** Bytes of the blob that a cell has, from `begin` to `end` (not included). `tree`: the blob, as the core writes it. */
 export interface PartOfBlob {
@@ -76,6 +84,10 @@ const PARTS: { readonly [K in TabMessage["kind"]]: Record<Exclude<keyof Extract<
   offer: { token: isString },
   fetch: { from: isNumber, number: isNumber, table: isString, key: isArray, column: isString, tree: isString, begin: isNumber, end: isNumber },
   fetched: { to: isNumber, number: isNumber, problem: isString },
+  askConflicts: { table: isString },
+  conflicts: { table: isString, list: isString },
+  resolve: { from: isNumber, number: isNumber, table: isString, choices: isString },
+  resolved: { to: isNumber, number: isNumber, problem: isString },
 };
 
 export class TabChannel {

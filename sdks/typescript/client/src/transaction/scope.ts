@@ -11,6 +11,7 @@ import type { Core } from "../wasm/iolite_wasm.js";
 type CallName =
   | "add"
   | "ask"
+  | "base"
   | "callTime"
   | "cell"
   | "contains"
@@ -34,7 +35,8 @@ type CallName =
   | "setEntry"
   | "setMember"
   | "splice"
-  | "textLength";
+  | "textLength"
+  | "version";
 
 /** What a closure asked of the core, to compare two runs. */
 export type Trace = readonly (readonly unknown[])[];

@@ -146,8 +146,14 @@ export class TableAccess {
     }
   }
 
-  update(key: unknown, changes: Row): void {
+  /** The version of a row, in a table that syncs. */
+  version(key: unknown): string | undefined {
+    return this.#scope.call("version", this.#table.number, this.#key(key));
+  }
+
+  update(key: unknown, changes: Row, options: { readonly base?: string } = {}): void {
     const values = this.#key(key);
+    this.#onBase(values, options, "update");
     for (const [name, value] of Object.entries(this.#members(changes, "update"))) {
       if (this.#table.key.includes(name)) {
         throw this.#wrongColumn(name, "is in the primary key, which stays");
@@ -164,8 +170,18 @@ export class TableAccess {
     }
   }
 
-  delete(key: unknown): void {
-    this.#scope.call("delete", this.#table.number, this.#key(key));
+  delete(key: unknown, options: { readonly base?: string } = {}): void {
+    const values = this.#key(key);
+    this.#onBase(values, options, "delete");
+    this.#scope.call("delete", this.#table.number, values);
+  }
+
+  /** Says which version of the row the user saw. */
+  #onBase(key: unknown[], options: unknown, method: string): void {
+    const { base } = optionsOf(options, ["base"], "transaction", `${method} of table ${JSON.stringify(this.#table.name)}`);
+    if (base !== undefined) {
+      this.#scope.call("base", this.#table.number, key, base as string);
+    }
   }
 
   #wrongColumn(name: string, why: string): TransactionError {

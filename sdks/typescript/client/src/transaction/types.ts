@@ -165,6 +165,16 @@ export interface ReadTable<T> {
   range(options?: RangeOptions<T>): readonly RangeRowOf<T>[];
   /** The row's cells, one by one. Nothing is read before one of them is asked. */
   ref(key: KeyOf<T>): ReadRefs<T>;
+  /** The version of a row of a table that syncs, to be kept beside what the user sees; undefined if there is no such row. See `update`. */
+  version(key: KeyOf<T>): RowVersion | undefined;
+}
+
+/** Names what a row holds. Two rows have one version exactly if they hold the same. Do not look inside. */
+export type RowVersion = string;
+
+export interface WriteOptions {
+  /** Of a causal table: the version of the row that the user saw. If the server's row is another, it is a conflict, also if this device has that row already. Without it the user saw the row as it is when the call runs. */
+  readonly base?: RowVersion;
 }
 
 /** What a range gives: rows; for a live table, keys with values. */
@@ -181,9 +191,9 @@ export interface WriteTable<T> extends ReadTable<T>, Queries<T> {
   /** Makes a row; it is an error if it is there. Where nothing is known of the key here, it is taken to be free, and that is seen to when the mutation is sent. */
   insert(row: NewRowOf<T>): void;
   /** Puts some of the scalars and registers of a row that is there. Columns that are undefined stay as they are. */
-  update(key: KeyOf<T>, changes: ChangesOf<T>): void;
+  update(key: KeyOf<T>, changes: ChangesOf<T>, options?: WriteOptions): void;
   /** Deletes a row that is there. */
-  delete(key: KeyOf<T>): void;
+  delete(key: KeyOf<T>, options?: WriteOptions): void;
   ref(key: KeyOf<T>): WriteRefs<T>;
 }
 

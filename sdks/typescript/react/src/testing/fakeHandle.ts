@@ -30,7 +30,7 @@ export class FakeHandle implements MutationHandle {
 
   end(status: SettledStatus): void {
     this.status = status;
-    if (status.state === "confirmed") {
+    if (status.state === "confirmed" || status.state === "overruled") {
       this.#resolve();
     } else {
       this.#reject(new MutationError(status.state, status.reason));
