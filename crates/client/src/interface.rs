@@ -93,7 +93,7 @@ pub enum BlobOutput {
     Fetched { download: DownloadNumber, result: Result<(), String> },
 }
 
-/// What a client asks of its host, in order.
+/// The orders of a client to its host, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Output {
     /// Make a link to this gateway.

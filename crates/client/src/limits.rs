@@ -17,6 +17,8 @@ pub struct Limits {
     pub cache_bytes_max: usize,
     /// Bytes of the calls that are pending, or refused and not dismissed.
     pub calls_bytes_max: usize,
+    /// Rows of a table that syncs that stay subscribed because kept calls have written them.
+    pub followed_rows_max: usize,
     /// Interests in one `Subscribe`.
     pub subscribe_part: usize,
     /// About so many bytes of an update go into one message to a tab that follows.
@@ -41,6 +43,7 @@ impl Default for Limits {
             idle_interests_max: Interests::IDLE_MAX,
             cache_bytes_max: Cache::BYTES_MAX,
             calls_bytes_max: Client::CALLS_BYTES_MAX,
+            followed_rows_max: Client::FOLLOWED_MAX,
             subscribe_part: SUBSCRIBE_PART,
             tab_part_bytes: Parts::BYTES,
             strong_ahead: Windows::STRONG,

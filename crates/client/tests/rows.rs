@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use harness::{Harness, Stop, at, hits, key};
-use iolite_client::{Choice, Content, Keep, MutationStatus, Output, Pending, RunOf, View};
+use iolite_client::{Choice, Client, Content, Keep, Limits, MutationStatus, Output, Pending, RunOf, View};
 use iolite_values::{Cell, CellState, ColumnId, Counter, Decision, Operation, Read, Row, TableId, Value, Write};
 use iolite_wire::message::{Submit, Verdict};
 
@@ -253,6 +253,28 @@ fn a_set_that_rests_on_another_row_by_now_is_not_submitted() {
     harness.store();
     assert!(harness.take_submits().is_empty());
     assert!(pending(&harness, call).in_conflict);
+}
+
+#[test]
+fn so_many_rows_of_a_table_are_followed_and_the_others_wait() {
+    assert_eq!(Client::FOLLOWED_MAX, 2048);
+    let limits = Limits { followed_rows_max: 1, idle_interests_max: 0, ..Limits::default() };
+    let mut harness = Harness::with(limits);
+    for (name, id) in [("one", 1), ("two", 2)] {
+        harness.mutator(name, move |tx| Ok(tx.write(text(id), Operation::Put(Value::from("mine")))?));
+    }
+    harness.connect();
+    let calls = [harness.mutate("one"), harness.mutate("two")];
+    let rows = [(cards(), key(1), card("first")), (cards(), key(2), card("first"))];
+    harness.load(10, &rows);
+    // The second row is held by nothing any more once its call has run. Then it is not judged, and not sent.
+    let sent = only(harness.take_submits());
+    assert_eq!(sent.decision.writes(), [put(1, "mine")]);
+    harness.decide(sent.counter, 1, 20, vec![put(1, "mine")], Verdict::Committed(at(20)));
+    assert_eq!(*harness.last_status(calls[0]), MutationStatus::Confirmed { at: at(20) });
+    harness.load(21, &rows);
+    let sent = only(harness.take_submits());
+    assert_eq!(sent.decision.writes(), [put(2, "mine")]);
 }
 
 #[test]

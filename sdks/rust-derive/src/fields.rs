@@ -15,10 +15,7 @@ pub struct TableInput {
     pub delivered: bool,
     /// The log that it is of.
     pub log: Option<String>,
-    pub isolation: Isolation,
-    pub consistency: Consistency,
-    /// Whether changes are refused without a connection.
-    pub is_refused_offline: bool,
+    pub policy: Policy,
     pub columns: Vec<ColumnInput>,
     pub indexes: Vec<IndexInput>,
 }
@@ -36,9 +33,20 @@ pub enum Life {
     Live,
 }
 
+/// How a table's changes are committed.
+#[derive(Default)]
+pub struct Policy {
+    pub isolation: Option<Isolation>,
+    pub consistency: Consistency,
+    on_conflict: Option<LitStr>,
+    /// Whether changes are refused without a connection.
+    pub is_refused_offline: bool,
+}
+
 /// `eventual`, or `causal, on_conflict = "manual"`. Strong otherwise, or of a log.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub enum Consistency {
+    #[default]
     Strong,
     Eventual,
     Causal,
@@ -107,36 +115,22 @@ impl TableInput {
         let mut indexes: Vec<IndexInput> =
             columns.iter().filter(|column| column.has_index).map(IndexInput::of).collect();
         let (mut name, mut life) = (snake_case(&input.ident.to_string()), Life::Inserted);
-        let (mut isolation, mut delivered, mut log) = (None, false, None);
-        let (mut consistency, mut on_conflict, mut is_refused_offline) = (Consistency::Strong, None, false);
+        let (mut policy, mut delivered, mut log) = (Policy::default(), false, None);
         for attribute in input.attrs.iter().filter(|attribute| attribute.path().is_ident("table")) {
             attribute.parse_nested_meta(|meta| {
-                if meta.path.is_ident("live") {
+                if policy.read(&meta)? {
+                    Ok(())
+                } else if meta.path.is_ident("live") {
                     life = Life::Live;
                     Ok(())
                 } else if meta.path.is_ident("delivered") {
                     delivered = true;
-                    Ok(())
-                } else if meta.path.is_ident("eventual") {
-                    consistency = Consistency::Eventual;
-                    Ok(())
-                } else if meta.path.is_ident("causal") {
-                    consistency = Consistency::Causal;
-                    Ok(())
-                } else if meta.path.is_ident("on_conflict") {
-                    on_conflict = Some(meta.value()?.parse::<LitStr>()?);
-                    Ok(())
-                } else if meta.path.is_ident("offline") {
-                    is_refused_offline = read_offline(&meta.value()?.parse::<LitStr>()?)?;
                     Ok(())
                 } else if meta.path.is_ident("log") {
                     log = Some(meta.value()?.parse::<LitStr>()?.value());
                     Ok(())
                 } else if meta.path.is_ident("name") {
                     name = meta.value()?.parse::<LitStr>()?.value();
-                    Ok(())
-                } else if meta.path.is_ident("isolation") {
-                    isolation = Some(Isolation::read(&meta.value()?.parse::<LitStr>()?)?);
                     Ok(())
                 } else if meta.path.is_ident("index") {
                     meta.parse_nested_meta(|index| {
@@ -150,22 +144,9 @@ impl TableInput {
                 }
             })?;
         }
-        check_policy(&input.ident, consistency, on_conflict.as_ref(), isolation)?;
+        policy.check(&input.ident)?;
         let (ident, visibility) = (input.ident.clone(), input.vis.clone());
-        let isolation = isolation.unwrap_or(Isolation::StrictSerializable);
-        Ok(TableInput {
-            ident,
-            visibility,
-            name,
-            life,
-            delivered,
-            log,
-            isolation,
-            consistency,
-            is_refused_offline,
-            columns,
-            indexes,
-        })
+        Ok(TableInput { ident, visibility, name, life, delivered, log, policy, columns, indexes })
     }
 
     pub fn of(&self, place: Place) -> impl Iterator<Item = &ColumnInput> {
@@ -181,25 +162,44 @@ fn read_offline(said: &LitStr) -> Result<bool> {
     }
 }
 
-/// What the policies of one table cannot be together.
-fn check_policy(
-    ident: &Ident,
-    consistency: Consistency,
-    on_conflict: Option<&LitStr>,
-    isolation: Option<Isolation>,
-) -> Result<()> {
-    if let Some(other) = on_conflict.filter(|said| said.value() != "manual") {
-        return Err(Error::new_spanned(other, "on_conflict is \"manual\": tables that merge are not built yet"));
-    }
-    let problem = match (consistency, on_conflict, isolation) {
-        (Consistency::Causal, None, _) => "say `causal, on_conflict = \"manual\"`: tables that merge are not built yet",
-        (Consistency::Strong | Consistency::Eventual, Some(_), _) => "on_conflict belongs to `causal`",
-        (Consistency::Eventual | Consistency::Causal, _, Some(_)) => "a table that syncs has no isolation to choose",
-        (Consistency::Strong, None, _) | (Consistency::Eventual, None, None) | (Consistency::Causal, Some(_), None) => {
-            return Ok(());
+impl Policy {
+    /// Reads an attribute, if it is of the policy.
+    fn read(&mut self, meta: &ParseNestedMeta<'_>) -> Result<bool> {
+        if meta.path.is_ident("eventual") {
+            self.consistency = Consistency::Eventual;
+        } else if meta.path.is_ident("causal") {
+            self.consistency = Consistency::Causal;
+        } else if meta.path.is_ident("on_conflict") {
+            self.on_conflict = Some(meta.value()?.parse::<LitStr>()?);
+        } else if meta.path.is_ident("offline") {
+            self.is_refused_offline = read_offline(&meta.value()?.parse::<LitStr>()?)?;
+        } else if meta.path.is_ident("isolation") {
+            self.isolation = Some(Isolation::read(&meta.value()?.parse::<LitStr>()?)?);
+        } else {
+            return Ok(false);
         }
-    };
-    Err(Error::new_spanned(ident, problem))
+        Ok(true)
+    }
+
+    /// Refuses policies that one table cannot have together.
+    fn check(&self, ident: &Ident) -> Result<()> {
+        if let Some(other) = self.on_conflict.as_ref().filter(|said| said.value() != "manual") {
+            return Err(Error::new_spanned(other, "on_conflict is \"manual\": tables that merge are not built yet"));
+        }
+        let problem = match (self.consistency, &self.on_conflict, self.isolation) {
+            (Consistency::Causal, None, _) => {
+                "say `causal, on_conflict = \"manual\"`: tables that merge are not built yet"
+            }
+            (Consistency::Strong | Consistency::Eventual, Some(_), _) => "on_conflict belongs to `causal`",
+            (Consistency::Eventual | Consistency::Causal, _, Some(_)) => {
+                "a table that syncs has no isolation to choose"
+            }
+            (Consistency::Strong, None, _)
+            | (Consistency::Eventual, None, None)
+            | (Consistency::Causal, Some(_), None) => return Ok(()),
+        };
+        Err(Error::new_spanned(ident, problem))
+    }
 }
 
 impl IndexInput {
@@ -293,7 +293,7 @@ mod tests {
         let table = TableInput::read(&input).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!((table.name.as_str(), table.columns.len()), ("entries", 3));
         assert!(table.life == Life::Live && table.delivered && table.of(Place::Key).count() == 1);
-        assert_eq!(table.isolation, Isolation::Snapshot);
+        assert_eq!(table.policy.isolation, Some(Isolation::Snapshot));
         assert!(table.columns[1].default.is_some() && table.columns[2].order.is_some());
         let indexes: Vec<_> =
             table.indexes.iter().map(|index| (index.name.as_str(), index.columns.join(" "))).collect();

@@ -13,17 +13,17 @@ pub fn implementation(table: &TableInput) -> TokenStream {
         Some(name) => quote! { ::std::option::Option::Some(#name) },
         None => quote! { ::std::option::Option::None },
     };
-    let isolation = match table.isolation {
-        Isolation::StrictSerializable => quote! { StrictSerializable },
-        Isolation::Snapshot => quote! { Snapshot },
-        Isolation::ReadCommitted => quote! { ReadCommitted },
+    let isolation = match table.policy.isolation {
+        None | Some(Isolation::StrictSerializable) => quote! { StrictSerializable },
+        Some(Isolation::Snapshot) => quote! { Snapshot },
+        Some(Isolation::ReadCommitted) => quote! { ReadCommitted },
     };
-    let consistency = match table.consistency {
+    let consistency = match table.policy.consistency {
         Consistency::Strong => quote! { Strong },
         Consistency::Eventual => quote! { Eventual },
         Consistency::Causal => quote! { Causal { on_conflict: ::iolite::table::OnConflict::Manual } },
     };
-    let offline = if table.is_refused_offline {
+    let offline = if table.policy.is_refused_offline {
         quote! { Refuse }
     } else {
         quote! { Queue }

@@ -33,7 +33,7 @@ pub enum MutationEnd {
         /// Why.
         reason: String,
     },
-    /// It was in conflict, in a causal table, and a person did not keep what it wrote.
+    /// A causal table was in conflict, and a person did not keep what it wrote.
     #[error("overruled: a person kept another row")]
     Overruled,
     /// The client was closed. A durable mutation goes on when its storage is opened again.

@@ -45,7 +45,7 @@ pub(crate) struct Inner {
     pub(crate) blob_orders: Vec<BlobOutput>,
     /// Fetches that somebody waits for.
     pub(crate) fetches: BTreeMap<DownloadNumber, oneshot::Sender<Result<(), String>>>,
-    /// Of causal tables whose conflicts somebody follows.
+    /// Causal tables whose conflicts somebody follows.
     conflicts: BTreeMap<TableId, watch::Sender<u64>>,
     pub(crate) compare: Closures,
 }

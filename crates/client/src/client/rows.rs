@@ -8,26 +8,24 @@
 //!
 //! Source: Simba (Perkins 2015, chapter 3). What happens to a kept call is docs/protocols/rowsync.md.
 
+mod conflicts;
+mod restoring;
+mod sending;
+
 use std::collections::{BTreeMap, BTreeSet};
 
-use iolite_machine::{PersistId, WallTime};
-use iolite_rowsync::{
-    Choice, Confirmed, Conflict, Ending, How, KeepError, ResolveError, RowSync, RowVersion, Scheme, Which, row_version,
-};
-use iolite_values::{
-    Attempt, Blob, Chunks, ColumnId, Counter, Domain, Interest, KeyRange, LaneNumber, Row, RowKey, Schema, TableId,
-    Timestamp, Write,
-};
-use iolite_wire::client_storage::{MutationStatus as StoredStatus, StoredMutation};
-use iolite_wire::message::{Outcome, Rejection};
+pub use conflicts::ConflictError;
+use iolite_machine::PersistId;
+use iolite_rowsync::{Confirmed, Ending, How, KeepError, RowSync, RowVersion, Scheme, Which};
+use iolite_values::{Attempt, Blob, Counter, Domain, Interest, KeyRange, LaneNumber, Row, RowKey, TableId, Write};
+use iolite_wire::client_storage::MutationStatus as StoredStatus;
 
 use super::Client;
-use super::mutations::{CallError, stored_call};
+use super::mutations::stored_call;
 use crate::cache::{Cache, Demand, RowId};
 use crate::interface::{MutationStatus, Output, Pending, PendingMutation};
-use crate::queue::{Copies, Decided, Entry, Frozen, GivenUp, KeptRows, Mutation, MutationKind, RunState, Stage, Trail};
+use crate::queue::{Copies, Entry, KeptRows, Mutation, MutationKind, RunState, Stage};
 use crate::reason::shortened;
-use crate::storage::OpenError;
 use crate::tabs::Ticket;
 use crate::transaction::Run;
 use crate::view::{Overlay, Reader, View};
@@ -66,17 +64,6 @@ struct KeptCall {
     /// On its way to the disk, with this batch.
     saving: Option<PersistId>,
     copies: Copies,
-}
-
-/// Why conflicts were not resolved.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ConflictError {
-    #[error("table {table:?} has no conflicts: only causal tables with onConflict \"manual\" have")]
-    NoConflicts { table: String },
-    #[error(transparent)]
-    Call(#[from] CallError),
-    #[error(transparent)]
-    Resolve(#[from] ResolveError),
 }
 
 impl Rows {
@@ -140,7 +127,7 @@ impl Rows {
             for (which, layer) in [(Which::All, &mut self.shown), (Which::Durable, &mut self.durable)] {
                 match own.rows.shown(&id.1, which, confirmed) {
                     // An update of a row that is not here shows nothing. Whoever reads the row asks for it.
-                    Some(row) if row.exists() || !matches!(confirmed, Confirmed::Unknown) || own.deletes(&id.1) => {
+                    Some(row) if row.exists() || !matches!(confirmed, Confirmed::Unknown) || own.knows_bases() => {
                         layer.put(id.clone(), row, true);
                     }
                     Some(_) | None => drop(layer.take(&id)),
@@ -162,8 +149,8 @@ impl Synced {
         Synced { rows, lane: None, told: Vec::new(), is_doubtful: true, is_unlooked: true }
     }
 
-    /// Whether the device is sure that the row is shown as gone: a causal chain has its base.
-    fn deletes(&self, _key: &RowKey) -> bool {
+    /// Whether a row that is shown as gone is known to be gone: a causal chain has its base.
+    fn knows_bases(&self) -> bool {
         self.rows.scheme() == Scheme::Causal
     }
 }
@@ -178,57 +165,7 @@ fn confirmed<'a>(cache: &'a Cache, table: TableId, key: &RowKey) -> Confirmed<'a
 
 impl Client {
     /// Rows of a table that stay subscribed because kept calls have written them. What is beyond it is judged once some of these are gone.
-    const FOLLOWED_MAX: usize = 2048;
-
-    /// The conflicts of a table, in the order of keys. A row that is deleted is `None`.
-    ///
-    /// # Errors
-    /// [`ConflictError::NoConflicts`]: the table is not causal.
-    pub fn conflicts(&self, table: &str) -> Result<Vec<Conflict>, ConflictError> {
-        let id = self.causal(table)?;
-        Ok(self.rows.tables.get(&id).map(|own| self.conflicts_of(id, own)).unwrap_or_default())
-    }
-
-    fn conflicts_of(&self, table: TableId, own: &Synced) -> Vec<Conflict> {
-        own.rows.conflicts(self.cache.at(), |key| confirmed(&self.cache, table, key))
-    }
-
-    /// Decides conflicts of a table, all of these or none. What it writes is a call of its own, whose counter is returned.
-    ///
-    /// # Errors
-    /// [`ConflictError`], and nothing has changed.
-    pub fn resolve(&mut self, now: WallTime, table: &str, choices: &[Choice]) -> Result<Counter, ConflictError> {
-        let id = self.causal(table)?;
-        self.check_call(&MutationKind::Closure)?;
-        let counter = self.next_counter();
-        let (at, cache) = (self.cache.at(), &self.cache);
-        let own = self.rows.tables.entry(id).or_insert_with(|| Synced::new(RowSync::new(id, Scheme::Causal)));
-        let keys: Vec<RowKey> = own.rows.keys().cloned().collect();
-        let resolved = own.rows.resolve(counter, choices, at, |key| confirmed(cache, id, key))?;
-        if resolved.is_kept {
-            let mutation = Mutation { counter, kind: MutationKind::Closure, called_at: now, ticket: None, log: None };
-            let saving = Some(self.disk.last.next());
-            self.rows.calls.insert(counter, KeptCall { mutation, table: id, saving, copies: Copies::NoMore });
-        }
-        self.disk.due = true;
-        self.end_kept(id, resolved.endings);
-        self.note_kept(id, keys);
-        if resolved.is_kept {
-            self.report_kept(counter);
-        } else {
-            let status = MutationStatus::Confirmed { at: self.cache.at() };
-            self.outputs.push_back(Output::Mutation { counter, attempt: KEPT_ATTEMPT, status });
-        }
-        Ok(counter)
-    }
-
-    fn causal(&self, table: &str) -> Result<TableId, ConflictError> {
-        let scheme = self.schema.table(table).and_then(|own| Scheme::of(&own.consistency));
-        match scheme {
-            Some(Scheme::Causal) => Ok(TableId::of(table)),
-            Some(Scheme::Eventual) | None => Err(ConflictError::NoConflicts { table: table.to_owned() }),
-        }
-    }
+    pub const FOLLOWED_MAX: usize = 2048;
 
     /// The table that a run's writes are kept for; none if they are sent by themselves.
     pub(super) fn keeps(&self, run: &Run) -> Option<TableId> {
@@ -300,7 +237,7 @@ impl Client {
     fn follow_kept(&mut self, table: TableId) {
         let Some(own) = self.rows.tables.get(&table) else { return };
         let range = |key: &RowKey| Interest::Range { table, range: KeyRange::one(key) };
-        let wanted: Vec<Interest> = own.rows.wanted().take(Client::FOLLOWED_MAX).map(range).collect();
+        let wanted: Vec<Interest> = own.rows.wanted().take(self.limits.followed_rows_max).map(range).collect();
         let mut kept = BTreeSet::new();
         for interest in &wanted {
             if self.cache.interests.check_room_for(std::iter::once(interest)).is_ok() {
@@ -331,12 +268,12 @@ impl Client {
             }
             // What ends may have been one of several calls of a row.
             keys.extend(if endings.is_empty() { BTreeSet::new() } else { before });
-            self.end_kept(table, endings);
+            self.end_kept(endings);
             self.note_kept(table, keys.into_iter().collect());
         }
     }
 
-    /// What was held of these rows may be held no more, or something else is.
+    /// The rows that are held may be others: all kept calls are shown and followed anew.
     pub(super) fn look_at_kept_again(&mut self) {
         let tables: Vec<TableId> = self.rows.tables.keys().copied().collect();
         for table in tables {
@@ -347,151 +284,6 @@ impl Client {
                 self.note_kept(table, keys.into_iter().collect());
             }
         }
-    }
-
-    /// The server has another history.
-    pub(super) fn kept_history_lost(&mut self) {
-        let sets: Vec<Counter> =
-            self.queue.entries().filter(|entry| entry.is_change_set()).map(Entry::counter).collect();
-        sets.into_iter().for_each(|counter| drop(self.queue.remove(counter)));
-        self.rows.tables.values_mut().for_each(|own| own.rows.history_lost());
-        self.look_at_kept_again();
-    }
-
-    /// Sends what is due of each table as a change set, and withdraws a set that rests on rows which are others by now.
-    pub(super) fn send_kept(&mut self) -> bool {
-        if self.rows.calls.is_empty() || !self.session.is_open() {
-            return false;
-        }
-        let unlooked = self.rows.tables.iter().filter(|(_, own)| own.is_unlooked).map(|(table, _)| *table);
-        for table in unlooked.collect::<Vec<_>>() {
-            if self.withdraw_set(table) || self.send_set(table) {
-                return true;
-            }
-            if let Some(own) = self.rows.tables.get_mut(&table) {
-                own.is_unlooked = false;
-            }
-        }
-        false
-    }
-
-    fn send_set(&mut self, table: TableId) -> bool {
-        let (at, cache) = (self.cache.at(), &self.cache);
-        let Some(own) = self.rows.tables.get_mut(&table) else { return false };
-        let confirmed = |key: &RowKey| confirmed(cache, table, key);
-        // Rows whose chunks have to be sent first do not hold up the others.
-        let small = |_: &RowKey, _, blob: &std::sync::Arc<Blob>| is_in_cell(blob).then(|| blob.clone());
-        let all = |_: &RowKey, _: ColumnId, blob: &std::sync::Arc<Blob>| Some(blob.clone());
-        let due = own.rows.due(at, confirmed, small).or_else(|| own.rows.due(at, confirmed, all));
-        let Some(set) = due else { return false };
-        let (reads, writes, calls) = (set.reads.clone(), set.writes.clone(), set.calls.clone());
-        let counter = self.next_counter();
-        let lane = self.lane_of_rows(table);
-        let Some(own) = self.rows.tables.get_mut(&table) else { return false };
-        own.rows.send(counter, set);
-        let entry = Entry::change_set(counter, table, Frozen { reads, writes }, self.disk.last.next());
-        self.queue.push(entry.in_lane(lane));
-        self.disk.due = true;
-        self.note_kept(table, Vec::new());
-        calls.into_iter().for_each(|call| self.report_kept(call));
-        true
-    }
-
-    /// A set that was not submitted, and whose rows are others now, would only conflict.
-    fn withdraw_set(&mut self, table: TableId) -> bool {
-        let Some(counter) = self.rows.tables.get(&table).and_then(|own| own.rows.open_set()) else { return false };
-        let is_stale = self
-            .queue
-            .entry(counter)
-            .is_some_and(|entry| entry.trail == Trail::None && !self.rows.may_submit(entry, &self.cache));
-        if is_stale {
-            self.queue.remove(counter);
-            let at = self.cache.at();
-            self.close_set(table, |rows| rows.conflict(at));
-        }
-        is_stale
-    }
-
-    fn lane_of_rows(&mut self, table: TableId) -> LaneNumber {
-        if let Some(lane) = self.rows.tables.get(&table).and_then(|own| own.lane) {
-            return lane;
-        }
-        let lane = self.logs.new_lane();
-        if let Some(own) = self.rows.tables.get_mut(&table) {
-            own.lane = Some(lane);
-        }
-        lane
-    }
-
-    /// Takes the outcome of a change set. False if it is of something else.
-    pub(super) fn on_set_outcome(&mut self, outcome: &Outcome) -> bool {
-        let Some(entry) = self.queue.entry(outcome.counter).filter(|entry| entry.is_change_set()) else { return false };
-        let Domain::Rows(table) = entry.domain else { return false };
-        let counter = outcome.counter;
-        match self.queue.decide(outcome) {
-            None => {}
-            Some(Decided::Committed(at)) => {
-                self.queue.remove(counter);
-                if let Some(own) = self.rows.tables.get_mut(&table) {
-                    own.rows.committed(at);
-                }
-                self.note_kept(table, Vec::new());
-            }
-            // No late copy may take effect behind what follows, so the store is to record that it is aborted.
-            Some(Decided::Again) => {
-                if let Some(entry) = self.queue.entry_mut(counter) {
-                    let told = entry.wait_for;
-                    entry.close("it conflicted");
-                    if let Some(own) = self.rows.tables.get_mut(&table) {
-                        own.rows.conflict(told);
-                    }
-                }
-                self.note_kept(table, Vec::new());
-            }
-            Some(Decided::GivenUp(GivenUp::ByApp(_) | GivenUp::ByClient(_))) => {
-                self.queue.remove(counter);
-                self.close_set(table, |_| {});
-            }
-            // The store has recorded the refusal.
-            Some(Decided::Rejected(Rejection::Invalid(reason))) => {
-                self.queue.remove(counter);
-                self.close_set(table, |rows| rows.refused(reason));
-            }
-            Some(Decided::Rejected(Rejection::Forgotten)) => {
-                self.queue.remove(counter);
-                self.close_set(table, |rows| rows.conflict(Timestamp::ZERO));
-            }
-        }
-        true
-    }
-
-    /// A change set cannot be sent, as its blobs cannot.
-    pub(super) fn refuse_set(&mut self, counter: Counter, reason: &str) {
-        let Some(entry) = self.queue.entry_mut(counter) else { return };
-        let Domain::Rows(table) = entry.domain else { return };
-        let is_unsent = entry.trail == Trail::None;
-        if is_unsent {
-            self.queue.remove(counter);
-            self.close_set(table, |rows| rows.refused(shortened(reason.to_owned())));
-        } else {
-            entry.close(reason);
-            if let Some(own) = self.rows.tables.get_mut(&table) {
-                own.rows.refused(shortened(reason.to_owned()));
-            }
-            self.note_kept(table, Vec::new());
-        }
-    }
-
-    fn close_set(&mut self, table: TableId, why: impl FnOnce(&mut RowSync)) {
-        let Some(own) = self.rows.tables.get_mut(&table) else { return };
-        let keys: Vec<RowKey> = own.rows.keys().cloned().collect();
-        let calls: Vec<Counter> = own.rows.calls().filter(|call| own.rows.is_sent(*call)).collect();
-        why(&mut own.rows);
-        let endings = own.rows.closed();
-        self.disk.due = true;
-        self.end_kept(table, endings);
-        self.note_kept(table, keys);
-        calls.into_iter().for_each(|call| self.report_kept(call));
     }
 
     /// Takes a kept call back that no change set carries.
@@ -507,7 +299,7 @@ impl Client {
         true
     }
 
-    fn end_kept(&mut self, _table: TableId, endings: Vec<Ending>) {
+    fn end_kept(&mut self, endings: Vec<Ending>) {
         for Ending { call, how } in endings {
             let status = match how {
                 How::Confirmed(at) => MutationStatus::Confirmed { at: at.unwrap_or(self.cache.at()) },
@@ -577,7 +369,7 @@ impl Client {
         Some(PendingMutation { counter, name, arguments, called_at, ticket, status })
     }
 
-    /// What a kept call changes of the confirmed rows, for tabs that follow. Of a row that several calls have written, the last one shows all.
+    /// The writes by which a kept call changes the confirmed rows, for tabs that follow. Of a row that several calls have written, the last one shows all.
     pub(super) fn writes_of_kept(&self, counter: Counter) -> Vec<Write> {
         let Some(call) = self.rows.calls.get(&counter) else { return Vec::new() };
         let Some(own) = self.rows.tables.get(&call.table) else { return Vec::new() };
@@ -592,71 +384,9 @@ impl Client {
         .collect()
     }
 
-    /// Tells the host which tables have other conflicts than it was told.
-    pub(super) fn tell_conflicts(&mut self) -> bool {
-        let mut told_any = false;
-        let doubtful: Vec<TableId> =
-            self.rows.tables.iter().filter(|(_, own)| own.is_doubtful).map(|(table, _)| *table).collect();
-        for table in doubtful {
-            let Some(own) = self.rows.tables.get(&table) else { continue };
-            let version = |row: &Option<Row>| row_version(row.as_ref().unwrap_or(&Row::default()));
-            let conflicts = self.conflicts_of(table, own);
-            let now: Vec<_> = conflicts
-                .iter()
-                .map(|conflict| (conflict.key.clone(), conflict.server_version, version(&conflict.local)))
-                .collect();
-            let before: BTreeSet<Counter> = own.rows.calls().collect();
-            let Some(own) = self.rows.tables.get_mut(&table) else { continue };
-            own.is_doubtful = false;
-            if own.told != now {
-                own.told = now;
-                self.outputs.push_back(Output::Conflicts(table));
-                before.into_iter().for_each(|call| self.report_kept(call));
-                told_any = true;
-            }
-        }
-        told_any
-    }
-
     /// The blobs whose chunks have to stay on the device.
     pub fn kept_blobs(&self) -> impl Iterator<Item = &Blob> {
         self.rows.tables.values().flat_map(|own| own.rows.blobs())
-    }
-
-    /// Takes up what is stored of kept calls. Those of tables that the app's schema lacks stay where they are.
-    ///
-    /// # Errors
-    /// [`OpenError::Kept`].
-    pub(super) fn restore_kept(
-        &mut self,
-        entries: &BTreeMap<Vec<u8>, Vec<u8>>,
-        calls: Vec<StoredMutation>,
-    ) -> Result<(), OpenError> {
-        let mut by_table: BTreeMap<TableId, Vec<(&[u8], &[u8])>> = BTreeMap::new();
-        for (key, value) in entries {
-            let table = RowSync::table_of_entry(key).ok_or_else(|| OpenError::UnknownKey(key.clone()))?;
-            by_table.entry(table).or_default().push((key, value));
-        }
-        let mut of_calls: BTreeMap<Counter, StoredMutation> =
-            calls.into_iter().map(|call| (call.counter, call)).collect();
-        for (table, entries) in by_table {
-            let Some(scheme) = scheme_of(&self.schema, table) else { continue };
-            let rows = RowSync::restore(table, scheme, entries)?;
-            for counter in rows.calls() {
-                let mutation = restored_call(counter, of_calls.remove(&counter));
-                self.rows.calls.insert(counter, KeptCall { mutation, table, saving: None, copies: Copies::MayCome });
-            }
-            let closing = rows.closing();
-            self.rows.tables.insert(table, Synced::new(rows));
-            if let Some(counter) = closing {
-                let (lane, base) = (self.lane_of_rows(table), self.counters.attempts_base());
-                self.queue.push(Entry::closing_set(counter, table, base).in_lane(lane));
-            }
-        }
-        // Their effects are gone: they ended, and the app did before it could say so.
-        of_calls.into_keys().for_each(|counter| self.disk.changes.forget_mutation(counter));
-        self.look_at_kept_again();
-        Ok(())
     }
 
     pub(super) fn validate_kept(&self) {
@@ -676,25 +406,5 @@ impl Client {
             View::Durable => Some(&self.rows.durable),
             View::Confirmed | View::Delivered => None,
         }
-    }
-}
-
-fn scheme_of(schema: &Schema, table: TableId) -> Option<Scheme> {
-    Scheme::of(&schema.table_by_id(table)?.consistency)
-}
-
-fn restored_call(counter: Counter, stored: Option<StoredMutation>) -> Mutation {
-    let none =
-        Mutation { counter, kind: MutationKind::Closure, called_at: WallTime::default(), ticket: None, log: None };
-    let Some(StoredMutation { name, arguments, called_at_micros, ticket, .. }) = stored else { return none };
-    let kind = MutationKind::Named { name: name.into(), arguments: arguments.into() };
-    let called_at = WallTime::from_micros(called_at_micros);
-    Mutation { kind, called_at, ticket: ticket.map(Ticket), ..none }
-}
-
-fn is_in_cell(blob: &Blob) -> bool {
-    match blob.chunks() {
-        Chunks::Inline(_) => true,
-        Chunks::Tree(_) => false,
     }
 }

@@ -14,7 +14,7 @@ use crate::text::fits;
 use crate::transaction::{Lives, Stopped};
 use crate::view::{Changed, Reader};
 
-/// What was called.
+/// The call of a mutation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MutationKind {
     /// A named function with its arguments in JSON: the only kind that survives a restart.
@@ -367,7 +367,7 @@ impl Entry {
         doubts
     }
 
-    /// What its last run wrote. A change set writes nothing that the kept calls do not show.
+    /// The writes of its last run. A change set writes nothing that the kept calls do not show.
     pub(crate) fn writes(&self) -> &[Write] {
         match &self.state {
             RunState::Done(ran) => ran.writes(),
@@ -375,7 +375,7 @@ impl Entry {
         }
     }
 
-    /// What the store is to write.
+    /// The writes that the store is to make.
     pub(crate) fn writes_to_send(&self) -> &[Write] {
         match &self.state {
             RunState::Frozen(frozen) => &frozen.writes,

@@ -48,7 +48,7 @@ struct TableJson {
     log: Option<String>,
     #[serde(default = "queue")]
     offline: String,
-    /// Of a causal table.
+    /// Says of a causal table how its conflicts end.
     #[serde(default, rename = "onConflict", skip_serializing_if = "Option::is_none")]
     on_conflict: Option<String>,
 }

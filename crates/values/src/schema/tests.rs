@@ -37,12 +37,34 @@ fn what_is_not_built_is_refused_with_its_name() {
     let id = r#""id":{"type":"id"}"#;
     assert_eq!(
         error(&table(id, r#","consistency":"causal""#)),
-        r#"schema, table "t": consistency "causal" is not built yet: only strong and log are"#
+        r#"schema, table "t": causal tables that merge are not built yet: say onConflict "manual", and show conflicts to the app"#
     );
     assert_eq!(
         error(&table(id, r#","isolation":"serializable""#)),
         r#"schema, table "t": isolation is one of strict-serializable, snapshot, read-committed, not "serializable""#
     );
+}
+
+#[test]
+fn a_table_that_syncs_says_how_and_holds_scalars_and_blobs() {
+    let id = r#""id":{"type":"id"},"photo":{"type":"blob"}"#;
+    let causal = table(id, r#","consistency":"causal","onConflict":"manual""#);
+    let schema = Schema::from_json(&causal).expect("a good schema");
+    assert!(schema.to_json().contains(r#""consistency":"causal""#) && !schema.to_json().contains("isolation"));
+    assert_eq!(Schema::from_json(&schema.to_json()), Ok(schema));
+    let cases = [
+        (r#","consistency":"eventual","isolation":"snapshot""#, "eventual has no isolation to choose"),
+        (r#","consistency":"eventual","offline":"refuse""#, "takes changes offline"),
+        (r#","consistency":"eventual","onConflict":"manual""#, "onConflict belongs to causal tables"),
+        (r#","consistency":"causal","onConflict":"later""#, r#"onConflict is manual, not "later""#),
+        (r#","consistency":"causal","onConflict":"manual","delivered":true"#, "has no delivered view"),
+    ];
+    for (policy, problem) in cases {
+        let told = error(&table(id, policy));
+        assert!(told.contains(problem), "{policy}: {told}");
+    }
+    let merging = error(&table(r#""id":{"type":"id"},"n":{"type":"counter"}"#, r#","consistency":"eventual""#));
+    assert!(merging.contains(r#"column "n""#) && merging.contains("this is a counter, which merges"), "{merging}");
 }
 
 #[test]

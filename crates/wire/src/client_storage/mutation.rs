@@ -32,7 +32,7 @@ pub enum MutationStatus {
     Rejected(String),
     /// Refused for good; kept with the reason likewise.
     Quarantined(String),
-    /// It has taken place at the device. What it wrote is stored as kept rows.
+    /// The call has taken place at the device. Its effects are stored as kept rows.
     Kept,
 }
 

@@ -147,12 +147,13 @@ fn client_storage() -> Vec<(&'static str, &'static str, Content)> {
     let waiting = mutation(MutationStatus::Waiting, Some(Id::from_u128(0x7a)));
     let rejected = mutation(MutationStatus::Rejected("the budget is spent".into()), None);
     let quarantined = mutation(MutationStatus::Quarantined("no such column".into()), None);
+    let kept = mutation(MutationStatus::Kept, None);
     let stored_row = StoredRow { table: table(), key: key("chair"), row: every_state() };
     vec![
         (
             "stored_mutation",
             "one that waits, one rejected, one in quarantine",
-            Content::Mutation(vec![waiting, rejected, quarantined]),
+            Content::Mutation(vec![waiting, rejected, quarantined, kept]),
         ),
         ("stored_log_call", "an operation of a log", {
             let log =

@@ -28,12 +28,12 @@ export type MutationStatus =
       readonly sent: boolean;
       /** Why it would be rejected if the confirmed data were as it looks now. Later data may change it. */
       readonly wouldReject: string | undefined;
-      /** Of a causal table: somebody else has written a row that it wrote, unseen by each other. See `conflicts`. */
+      /** Somebody else has written a row of a causal table that it wrote, unseen by each other. See `conflicts`. */
       readonly inConflict?: true;
     }
   /** It took effect. `delivered`: and everybody who follows what it wrote has applied it. */
   | { readonly state: "confirmed"; readonly delivered?: true }
-  /** Of a causal table: it was in conflict, and a person did not keep what it wrote. */
+  /** In a causal table it was in conflict, and a person did not keep what it wrote. */
   | { readonly state: "overruled" }
   /** Its closure gave up with `Abort`, on confirmed data. */
   | { readonly state: "rejected"; readonly reason: string }

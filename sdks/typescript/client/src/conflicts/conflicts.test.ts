@@ -1,7 +1,9 @@
 /** Causal and eventual tables against a real server: written offline, in conflict, decided, in two tabs. */
 
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import { before, describe, test } from "node:test";
+
+import { platform } from "#platform";
 
 import { defineMutators, defineSchema, mutator, s, SchemaError, table } from "../index.js";
 import { FakeDevice } from "../testing/fakeDevice.js";
@@ -35,7 +37,17 @@ const mutators = defineMutators(schema, {
 });
 
 describe("tables that sync", () => {
-  const open = servedApps({ name: "syncing", schema, mutators });
+  const connect = servedApps({ name: "syncing", schema, mutators });
+  before(() => platform.loadCore());
+
+  /** A client that keeps all notes on its device, as an app does that lists them. */
+  const open = async (device?: FakeDevice) => {
+    const client = await connect(device);
+    let isHere = false;
+    client.pin((tx) => tx.notes.range(), ({ status }) => (isHere = status === "ready"));
+    await until("its notes", () => isHere);
+    return client;
+  };
 
   test("say so in the schema, as every language writes it", () => {
     assert.equal(canonicalSchema(schema.json), schema.json);
@@ -49,7 +61,6 @@ describe("tables that sync", () => {
   test("are written offline, and reach another client", async () => {
     const [one, other] = [await open(), await open()];
     await one.mutate.add({ id: "a", text: "first" }).until("confirmed");
-    const stop = other.pin((tx) => tx.notes.range());
     one.goOffline();
     const call = one.mutate.write({ id: "a", text: "second", base: null });
     await call.until("durable");
@@ -58,14 +69,13 @@ describe("tables that sync", () => {
     one.goOnline();
     await call.until("confirmed");
     await until("the text", () => other.peek((tx) => tx.notes.get("a")?.text) === "second");
-    stop();
   });
 
   test("are in conflict until a person decides, in the tab that leads and in one that follows", async () => {
     const device = new FakeDevice();
     const [leader, follower, other] = [await open(device), await open(device), await open()];
     await leader.mutate.add({ id: "b", text: "first" }).until("confirmed");
-    await other.read((tx) => tx.notes.get("b"));
+    await until("the row", () => other.peek((tx) => tx.notes.has("b")));
     const seen: (readonly string[])[] = [];
     const stops = [leader, follower].map((client) => client.conflicts.notes.watch((rows) => seen.push(rows.map(({ key }) => key))));
     leader.goOffline();
@@ -90,7 +100,7 @@ describe("tables that sync", () => {
   test("are decided on what the person saw, or not at all", async () => {
     const [one, other] = [await open(), await open()];
     await one.mutate.add({ id: "c", text: "first" }).until("confirmed");
-    await other.read((tx) => tx.notes.get("c"));
+    await until("the row", () => other.peek((tx) => tx.notes.has("c")));
     one.goOffline();
     await one.mutate.write({ id: "c", text: "mine", base: null }).until("durable");
     await other.mutate.write({ id: "c", text: "theirs", base: null }).until("confirmed");
@@ -109,8 +119,8 @@ describe("tables that sync", () => {
     await one.mutate.add({ id: "d", text: "first" }).until("confirmed");
     const seen = await one.read((tx) => tx.notes.version("d"));
     assert.match(seen ?? "", /^[0-9a-f]{32}$/);
+    await until("the row", () => other.peek((tx) => tx.notes.has("d")));
     await other.mutate.write({ id: "d", text: "theirs", base: null }).until("confirmed");
-    const stop = one.pin((tx) => tx.notes.get("d"));
     await until("the other text", () => one.peek((tx) => tx.notes.get("d")?.text) === "theirs");
     const call = one.mutate.write({ id: "d", text: "mine", base: seen ?? null });
     await until("the conflict", () => one.conflicts.notes.list.length === 1);
@@ -119,7 +129,6 @@ describe("tables that sync", () => {
     assert.equal(call.status.state, "overruled");
     const wrong = one.mutate.write({ id: "d", text: "mine", base: "x" });
     await assert.rejects(wrong.until("confirmed"), /no version of a row/);
-    stop();
   });
 
   test("lose nothing of two columns, and bring no row back, where they are eventual", async () => {

@@ -47,7 +47,7 @@ export type TabMessage =
   | { readonly kind: "conflicts"; readonly table: string; readonly list: string }
   /** A tab that follows asks the one that leads to decide conflicts. */
   | { readonly kind: "resolve"; readonly from: TabId; readonly number: number; readonly table: string; readonly choices: string }
-  /** They are decided, or (a text that is not empty) why they are not. */
+  /** The conflicts are decided, or (a text that is not empty) why they are not. */
   | { readonly kind: "resolved"; readonly to: TabId; readonly number: number; readonly problem: string };
 
 /** Bytes of the blob that a cell has, from `begin` to `end` (not included). `tree`: the blob, as the core writes it. */

@@ -173,7 +173,7 @@ export interface ReadTable<T> {
 export type RowVersion = string;
 
 export interface WriteOptions {
-  /** Of a causal table: the version of the row that the user saw. If the server's row is another, it is a conflict, also if this device has that row already. Without it the user saw the row as it is when the call runs. */
+  /** The version of the row of a causal table that the user saw. If the server's row is another, it is a conflict, also if this device has that row already. Without it the user saw the row as it is when the call runs. */
   readonly base?: RowVersion;
 }
 
