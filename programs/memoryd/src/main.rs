@@ -35,11 +35,14 @@ struct Watched {
     /// Leave so many bytes to each program
     #[arg(long, default_value_t = 0, value_name = "BYTES")]
     floor_bytes: u64,
+    /// Serve the numbers of `status` at http://127.0.0.1:PORT/metrics, for Prometheus
+    #[arg(long, value_name = "PORT")]
+    metrics_port: Option<u16>,
 }
 
 impl Watched {
     fn watch(self) -> anyhow::Result<Watch> {
-        let Watched { limit_bytes, cgroup, reserve_bytes, floor_bytes } = self;
+        let Watched { limit_bytes, cgroup, reserve_bytes, floor_bytes, metrics_port: _ } = self;
         let limit = match (limit_bytes, cgroup) {
             (Some(bytes), _) => Limit::Regions { bytes },
             (None, Some(folder)) => Limit::Group(Group::at(&folder)?),
@@ -105,10 +108,15 @@ fn run() -> anyhow::Result<()> {
     let socket = socket.unwrap_or_else(socket_path);
     let message = match command {
         Command::Run(watched) => {
+            let metrics_port = watched.metrics_port;
             let watch = watched.watch()?;
             let daemon = Daemon::listen(&socket)?;
             daemon.watch(watch)?;
+            let metrics = metrics_port.map(|port| daemon.serve_metrics(port)).transpose()?;
             println!("memoryd listens at {}", daemon.path().display());
+            if let Some(address) = metrics {
+                println!("metrics are at http://{address}/metrics");
+            }
             return Ok(daemon.run()?);
         }
         Command::Doctor { swap_in, json } => return print_findings(&findings(&swap_in), json),
