@@ -63,8 +63,10 @@ struct Removed {
 impl Means<'_> {
     /// Says how much could be taken.
     pub fn survey(self) -> Result<Survey, String> {
+        // What nobody holds is not to be counted.
+        self.tools.collect();
         let suspended = self.gate.close(self.jni, self.tools)?;
-        let survey = self.with_tags(|tags| arrays::find(self.jni, tags).map(|(_, survey)| survey));
+        let survey = self.with_tags(|tags| arrays::survey(self.jni, tags));
         self.gate.open(self.jni, self.tools, suspended);
         survey
     }
