@@ -13,6 +13,7 @@ use crate::limits::{BUNDLE_BYTES, OBJECT_BYTES_MAX, POOLS_MAX, SMALL_BYTES};
 use crate::region::data::pages_of;
 use crate::region::table::{Line, NOT_IN_SWAP};
 use crate::shared::Shared;
+use crate::steps::{Point, at};
 
 const LOCKED: &str = "nothing panics while it holds this lock";
 
@@ -74,6 +75,7 @@ impl Pool {
                     None => bundles.add(self.put_alone(BUNDLE_BYTES, |into| into.fill(0))?, length.into()),
                 }
             };
+            at(Point::PutTookRoom);
             if self.fill(spot, bytes) {
                 return Ok(Slot {
                     shared: Arc::clone(shared),

@@ -12,8 +12,8 @@ use iolite_memory::message::{FromDaemon, MemoryStatus, ProgramStatus};
 
 use crate::programs::Programs;
 
-/// The bytes of a request that are read.
-const READ_BYTES: u64 = 8 << 10;
+/// The bytes of a request that are read; the rest is not.
+const REQUEST_BYTES_MAX: u64 = 8 << 10;
 const WITHIN: Duration = Duration::from_secs(2);
 /// How long the thread waits when the kernel gives it no connection.
 const SHORTAGE_WAIT: Duration = Duration::from_millis(50);
@@ -42,7 +42,7 @@ pub fn begin(programs: &Arc<Programs>, port: u16) -> io::Result<SocketAddr> {
 fn answer(mut stream: &TcpStream, programs: &Programs) -> io::Result<()> {
     stream.set_read_timeout(Some(WITHIN))?;
     stream.set_write_timeout(Some(WITHIN))?;
-    let mut request = BufReader::new(stream).take(READ_BYTES).lines();
+    let mut request = BufReader::new(stream).take(REQUEST_BYTES_MAX).lines();
     let first = request.next().transpose()?.unwrap_or_default();
     // What follows is read to its end: else the peer may lose the answer.
     for line in request {
@@ -154,6 +154,19 @@ mod tests {
         }
         let long = format!("GET /{} HTTP/1.1\r\n\r\n", "x".repeat(6000));
         assert!(ask(address, &long).starts_with("HTTP/1.1 404 "));
+    }
+
+    #[test]
+    fn a_request_has_a_length() {
+        let address = begin(&Arc::default(), 0).expect("a port is free");
+        let most = usize::try_from(REQUEST_BYTES_MAX).expect("it is small");
+        let mut endless = TcpStream::connect(address).expect("it listens");
+        // It has no end of line. The peer does not wait for one, nor keep what comes.
+        endless.write_all(&vec![b'x'; most]).expect("it reads");
+        let mut answer = [0; 12];
+        endless.read_exact(&mut answer).expect("it answers");
+        assert_eq!(&answer, b"HTTP/1.1 404");
+        assert!(ask(address, "GET /metrics HTTP/1.1\r\n\r\n").contains("iolite_memory_programs 0"));
     }
 
     #[test]

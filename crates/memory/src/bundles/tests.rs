@@ -1,8 +1,11 @@
 //! Bundles: that objects share no byte, that room is used again, and that all of it survives being taken.
 
+use std::rc::Rc;
+
 use proptest::prelude::*;
 
 use super::*;
+use crate::steps::{Point, for_tests};
 use crate::tests::lock::{daemon_of, object};
 use crate::{AccessError, Options, Pool, Region, Slot};
 
@@ -104,12 +107,11 @@ fn a_put_needs_no_guard_of_the_pool() {
 /// The saver clears the mark first: a put that fills the bundle meanwhile is not left out of what is saved.
 #[test]
 fn a_put_while_its_bundle_is_saved_is_saved_the_next_time() {
-    use crate::steps::{Point, for_tests};
     let region = region();
     let pool = region.pool().expect("it is the first");
     let first = pool.put(&object(1, 100)).expect("there is room");
-    let late = std::rc::Rc::new(std::cell::OnceCell::new());
-    let (other, put_late) = (region.pool().expect("it is the second"), std::rc::Rc::clone(&late));
+    let late = Rc::new(std::cell::OnceCell::new());
+    let (other, put_late) = (region.pool().expect("it is the second"), Rc::clone(&late));
     for_tests::once_at(Point::SaverWrote, move || {
         put_late.set(other.put(&object(2, 100)).expect("there is room")).expect("it is the first");
     });
@@ -120,18 +122,40 @@ fn a_put_while_its_bundle_is_saved_is_saved_the_next_time() {
     assert_reads(&pool, late.get().expect("it was put"), 2);
 }
 
-/// The barrier shows the put's hazard slot to the saver: a bundle that is being filled is not copied.
+/// Makes the step when the next put comes to the point, and returns the object that was put.
+fn put_with(pool: &Pool, point: Point, step: impl FnOnce() + 'static) -> Slot {
+    for_tests::once_at(point, step);
+    let slot = pool.put(&object(2, 100)).expect("there is room");
+    assert!(for_tests::all_made());
+    slot
+}
+
 #[test]
 fn a_bundle_that_is_being_filled_is_not_saved() {
-    let region = region();
+    let region = Rc::new(region());
     let pool = region.pool().expect("it is the first");
-    let slot = pool.put(&object(1, 100)).expect("there is room");
-    let fills = u64::from(slot.number() + 1) | crate::region::table::WRITES;
-    let hazard = pool.line().slots.last().expect("there are five");
-    hazard.store(fills, std::sync::atomic::Ordering::SeqCst);
-    assert_eq!(region.save().expect("the disk has room").busy, 1);
-    hazard.store(0, std::sync::atomic::Ordering::SeqCst);
-    assert_eq!(region.save().expect("the disk has room").busy, 0);
+    let first = pool.put(&object(1, 100)).expect("there is room");
+    let saves = Rc::clone(&region);
+    let second = put_with(&pool, Point::PutFills, move || {
+        assert_eq!(saves.save().expect("the disk has room").busy, 1);
+        assert_eq!(daemon_of(&saves).reclaim(u64::MAX, || true).expect("holes can be made").objects, 0);
+    });
+    assert_eq!(take_all(&region), 1);
+    assert_reads(&pool, &first, 1);
+    assert_reads(&pool, &second, 2);
+}
+
+#[test]
+fn a_put_whose_bundle_is_taken_meanwhile_goes_elsewhere() {
+    let region = Rc::new(region());
+    let pool = region.pool().expect("it is the first");
+    let first = pool.put(&object(1, 100)).expect("there is room");
+    let takes = Rc::clone(&region);
+    let second = put_with(&pool, Point::PutTookRoom, move || assert_eq!(take_all(&takes), 1));
+    assert!(second.number() != first.number() && region.counts().restored == 0);
+    assert_eq!(region.counts().objects, 2);
+    assert_reads(&pool, &first, 1);
+    assert_reads(&pool, &second, 2);
 }
 
 proptest! {

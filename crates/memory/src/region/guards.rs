@@ -119,6 +119,7 @@ impl Pool {
         let is_filled = is_dirty_now(entry);
         if is_filled {
             entry.was_written.store(1, Ordering::Relaxed);
+            at(Point::PutFills);
             let offset = entry.offset.load(Ordering::Relaxed) + spot.offset();
             // SAFETY: as for a writer: the word was dirty after the slot was published. The spot was taken for this object, so no other one has its bytes.
             unsafe { self.shared.data.bytes_mut(offset, content.len()) }.copy_from_slice(content);
