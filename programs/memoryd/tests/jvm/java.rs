@@ -1,5 +1,6 @@
 //! A Java program that the tests start, and what they ask it.
 
+use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -38,28 +39,68 @@ pub fn later_java() -> Option<PathBuf> {
 /// The folder of the compiled classes, compiled once for all tests.
 fn classes() -> &'static Path {
     static CLASSES: OnceLock<PathBuf> = OnceLock::new();
-    CLASSES.get_or_init(|| compiled("Held.java"))
+    CLASSES.get_or_init(|| compiled("Held.java", OsStr::new("")))
 }
 
-fn compiled(source: &str) -> PathBuf {
+fn compiled(source: &str, path: &OsStr) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("memoryd-jvm");
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/jvm").join(source);
-    let compiled = Command::new(tool("javac")).arg("-d").arg(&folder).arg(source).output().expect(NO_JDK);
+    let compiled = Command::new(tool("javac")).arg("-cp").arg(path).arg("-d").arg(&folder).arg(source).output();
+    let compiled = compiled.expect(NO_JDK);
     assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
     folder
 }
 
-/// H2's jar, which Maven brings from Maven Central; `None` where it cannot.
-fn h2() -> Option<PathBuf> {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("memoryd-h2");
-    let jar = folder.join("h2-2.3.232.jar");
+/// A jar that Maven brings from Maven Central, by its group, name and version; `None` where it cannot.
+fn jar(artifact: &str) -> Option<PathBuf> {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("memoryd-jars");
+    let mut parts = artifact.split(':').skip(1);
+    let jar = folder.join(format!("{}-{}.jar", parts.next()?, parts.next()?));
     if !jar.is_file() {
         let mut maven = Command::new("mvn");
-        maven.args(["-q", "dependency:copy", "-Dartifact=com.h2database:h2:2.3.232"]);
+        maven.args(["-q", "dependency:copy", &format!("-Dartifact={artifact}")]);
         // What Maven says of its network is no part of the test.
         let _ = maven.arg(format!("-DoutputDirectory={}", folder.display())).output();
     }
     jar.is_file().then_some(jar)
+}
+
+/// A program around a library that nobody here wrote: a source of `real`, and the jars that it needs.
+pub struct Real {
+    pub class: &'static str,
+    pub artifacts: &'static [&'static str],
+}
+
+pub const REAL: [Real; 5] = [
+    Real { class: "Database", artifacts: &["com.h2database:h2:2.3.232"] },
+    Real { class: "Cached", artifacts: &["com.github.ben-manes.caffeine:caffeine:3.2.0"] },
+    Real { class: "Searched", artifacts: &["org.apache.lucene:lucene-core:9.12.1"] },
+    Real {
+        class: "Printed",
+        artifacts: &[
+            "org.apache.pdfbox:pdfbox:3.0.4",
+            "org.apache.pdfbox:pdfbox-io:3.0.4",
+            "org.apache.pdfbox:fontbox:3.0.4",
+            "commons-logging:commons-logging:1.3.4",
+        ],
+    },
+    // The compiler is the JDK's own.
+    Real { class: "Compiled", artifacts: &[] },
+];
+
+impl Real {
+    /// Starts it; `None` where a jar cannot be had.
+    pub fn start(&self) -> Option<Program> {
+        let jars: Option<Vec<PathBuf>> = self.artifacts.iter().map(|artifact| jar(artifact)).collect();
+        let mut path = std::env::join_paths(jars?).expect("no folder has a colon");
+        path.push(":");
+        let classes = compiled(&format!("real/{}.java", self.class), &path);
+        path.push(&classes);
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/jvm/Held.java");
+        let mut command = Command::new(tool("java"));
+        command.args(["-Xmx1g", "-XX:+UseG1GC", "-cp"]).arg(path).arg(self.class).arg(source);
+        Some(Program::start_by(command.stderr(Stdio::null())))
+    }
 }
 
 impl Program {
@@ -72,18 +113,10 @@ impl Program {
     pub fn start_with(java: &Path, entries: usize) -> Program {
         let mut command = Command::new(java);
         command.args(["-Xmx256m", "-XX:+UseG1GC", "-cp"]).arg(classes()).arg("Held").arg(entries.to_string());
-        Program::start_by(command)
+        Program::start_by(&mut command)
     }
 
-    /// A database in memory, by H2; `None` where H2 cannot be had.
-    pub fn database() -> Option<Program> {
-        let classes = format!("{}:{}", h2()?.display(), compiled("Database.java").display());
-        let mut command = Command::new(tool("java"));
-        command.args(["-Xmx1g", "-XX:+UseG1GC", "-cp", &classes, "Database"]);
-        Some(Program::start_by(command))
-    }
-
-    fn start_by(mut command: Command) -> Program {
+    fn start_by(command: &mut Command) -> Program {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the JDK is there");
         let orders = child.stdin.take().expect("it is a pipe");
         let lines = BufReader::new(child.stdout.take().expect("it is a pipe"));

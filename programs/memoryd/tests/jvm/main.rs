@@ -173,28 +173,34 @@ fn a_program_that_dies_while_it_is_frozen_leaves_the_others_alone() {
     assert_eq!(lives.ask("check"), "right 1");
 }
 
-/// A program that nobody here wrote. It prints what the survey says, and how far the program shrinks.
+/// A test that prints what the survey of each program says, and how far the program shrinks.
 #[test]
-#[ignore = "a minute, and H2 from Maven Central"]
-fn soak_a_database_in_memory_answers_as_before() {
-    let (Some(mut plain), Some(mut frozen)) = (Program::database(), Program::database()) else {
-        eprintln!("not run: Maven brings no H2");
-        return;
-    };
-    let bed = Bed::new("database");
+#[ignore = "minutes, and libraries from Maven Central"]
+fn soak_real_programs_answer_as_before() {
+    let bed = Bed::new("real");
+    for real in &java::REAL {
+        match (real.start(), real.start()) {
+            (Some(plain), Some(frozen)) => freeze_again_and_again(&bed, real.class, plain, frozen),
+            _ => eprintln!("not run: {}: Maven does not bring {:?}", real.class, real.artifacts),
+        }
+    }
+}
+
+/// One program is left alone, and the other one is frozen between any two answers.
+fn freeze_again_and_again(bed: &Bed, name: &str, mut plain: Program, mut frozen: Program) {
     let pid = frozen.pid();
     bed.adopt(pid);
-    println!("{:?}", bed.ask(&ToDaemon::Survey { pid }).expect("it answers"));
-    for _ in 0..10 {
-        assert_eq!(frozen.ask("more"), plain.ask("more"));
+    println!("{name}: {:?}", bed.ask(&ToDaemon::Survey { pid }).expect("it answers"));
+    for _ in 0..5 {
+        assert_eq!(frozen.ask("more"), plain.ask("more"), "{name}");
         let before = frozen.resident_bytes();
         let (arrays, bytes) = bed.freeze(pid);
         assert!(bed.take(pid) >= bytes);
         let rests = frozen.resident_bytes();
-        println!("{arrays} arrays of {bytes} bytes; {before} bytes resident, {rests} while it rests");
-        assert_eq!(bed.thaw(pid), (arrays, 0));
+        println!("{name}: {arrays} arrays of {bytes} bytes; {before} bytes resident, {rests} while it rests");
+        assert_eq!(bed.thaw(pid), (arrays, 0), "{name}");
     }
-    assert_eq!(frozen.ask("more"), plain.ask("more"));
+    assert_eq!(frozen.ask("more"), plain.ask("more"), "{name}");
 }
 
 /// A walk of the heap of OpenJDK 25 leaves an identity hash in each object, so nobody can tell any more which arrays had one.

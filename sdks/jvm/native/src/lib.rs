@@ -7,6 +7,7 @@
 #![deny(clippy::undocumented_unsafe_blocks)]
 
 mod arrays;
+mod collection;
 mod frozen;
 mod header;
 mod session;
