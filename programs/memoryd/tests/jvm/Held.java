@@ -11,10 +11,17 @@ import java.lang.invoke.VarHandle;
 import java.lang.ref.WeakReference;
 import java.lang.reflect.Array;
 import java.lang.reflect.Field;
+import java.nio.ByteBuffer;
+import java.nio.CharBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
+import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.zip.DataFormatException;
 import java.util.zip.Deflater;
 import java.util.zip.Inflater;
@@ -211,6 +218,40 @@ public class Held {
         }
     }
 
+    /** Arrays in the JDK's own objects that are taken: buffers, and values of maps. */
+    static class Jdk {
+        final ByteBuffer buffer = ByteBuffer.allocate(8192);
+        final ByteBuffer view = buffer.asReadOnlyBuffer();
+        final CharBuffer characters = CharBuffer.allocate(4096);
+        final Map<Integer, byte[]> hashed = new HashMap<>();
+        final Map<Integer, byte[]> linked = new LinkedHashMap<>();
+        final Map<Integer, byte[]> sorted = new TreeMap<>();
+        final Map<Integer, byte[]> concurrent = new ConcurrentHashMap<>();
+
+        Jdk() {
+            for (int key = 0; key < 50; key++) {
+                for (Map<Integer, byte[]> map : List.of(hashed, linked, sorted, concurrent)) {
+                    map.put(key, new byte[4096]);
+                }
+            }
+        }
+
+        /** Writes to all, and reads what was written the last time. */
+        boolean isRight(int turn) {
+            boolean isRight = buffer.getInt(100) == turn && view.getInt(100) == turn && characters.get(7) == (char) turn;
+            buffer.putInt(100, turn + 1);
+            characters.put(7, (char) (turn + 1));
+            for (Map<Integer, byte[]> map : List.of(hashed, linked, sorted, concurrent)) {
+                for (Map.Entry<Integer, byte[]> entry : map.entrySet()) {
+                    byte[] value = entry.getValue();
+                    isRight &= value.length == 4096 && value[entry.getKey()] == (byte) turn && map.containsValue(value);
+                    value[entry.getKey()]++;
+                }
+            }
+            return isRight;
+        }
+    }
+
     static final byte[] CONSTANT = new byte[8192];
     static byte[] changing = new byte[8192];
     final List<Entry> entries = new ArrayList<>();
@@ -225,6 +266,7 @@ public class Held {
     final Counter counter = new Counter();
     final Changer changer = new Changer();
     final Packer packer = new Packer();
+    final Jdk jdk = new Jdk();
     final Ways ways = new Ways();
     final Ways twin = ways.clone();
     private byte[] local = new byte[8192];
@@ -240,7 +282,7 @@ public class Held {
                 : key.get() != keyed ? "weak reference" : pair.one().length != 8192 ? "record" : listed.get(0).length != 8192 ? "list"
                 : CONSTANT.length != 8192 || changing.length != 8192 ? "static" : counter.wrong ? "a write in a loop was lost"
                 : changer.wrong ? "a write between moments was lost" : packer.wrong ? "native code saw other bytes"
-                : !ways.isRight(twin, checks) ? "a way around the field" : seen.length != 8192 ? "local" : null;
+                : !ways.isRight(twin, checks) ? "a way around the field" : !jdk.isRight(checks) ? "an object of the JDK" : seen.length != 8192 ? "local" : null;
         checks++;
         return what == null ? "right " + checks : "wrong: " + what;
     }

@@ -125,7 +125,8 @@ fn a_jvm_program_is_frozen_and_taken_from_and_has_everything_again() {
     for round in 0..3 {
         assert_eq!(program.ask("rounds"), format!("right {}", 2 * round + 1));
         let (arrays, bytes) = bed.freeze(pid);
-        assert!(arrays >= ENTRIES as u64, "{arrays}");
+        // Those of its entries, and those of the JDK's buffers and maps.
+        assert!(arrays >= ENTRIES as u64 + 200, "{arrays}");
         assert!(bed.take(pid) >= bytes);
         let [status] = <[_; 1]>::try_from(bed.programs()).expect("there is one program");
         assert!(status.background && status.objects == arrays && status.resident_bytes == 0, "{status:?}");

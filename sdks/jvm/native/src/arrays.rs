@@ -1,8 +1,8 @@
 //! Finding the arrays whose memory can be taken, and the fields that hold them.
 //!
 //! Invariants: an array is found only if as many fields were seen to hold it as the JVM's walk reports references to it. A field counts only if a
-//! class of the program declares it as an instance field. Fields of the JDK are left alone, and so are those of records and hidden classes, which
-//! compiled code may take for constants. The walk misses what only compiled code knows: `frozen.rs` has the proof for that.
+//! class of the program declares it as an instance field, or one of a short list of the JDK's. Others of the JDK are left alone, and so are those of
+//! records and hidden classes, which compiled code may take for constants. The walk misses what only compiled code knows: `frozen.rs` has the proof for that.
 //! Source: docs/memory.md, "Programs for the JVM".
 
 use std::collections::BTreeMap;
@@ -20,6 +20,21 @@ const PRIMITIVES: [(&str, usize); 8] =
     [("[Z", 1), ("[B", 1), ("[C", 2), ("[S", 2), ("[I", 4), ("[J", 8), ("[F", 4), ("[D", 8)];
 const NO_WALK: &str = "the JVM does not walk its heap for agents: use OpenJDK 17 or 18";
 const JDK: &[&str] = &["Ljava/", "Ljavax/", "Ljdk/", "Lsun/", "Lcom/sun/"];
+
+/// Classes of the JDK whose instance fields count as the program's: buffers and entries of maps. They are used as a program's own objects are, and
+/// compiled code takes none of their fields for a constant. A reference's referent is none of them: the collector clears it.
+const LIKE_THE_PROGRAMS: [&str; 10] = [
+    "Ljava/nio/ByteBuffer;",
+    "Ljava/nio/HeapByteBuffer;",
+    "Ljava/nio/HeapByteBufferR;",
+    "Ljava/nio/CharBuffer;",
+    "Ljava/nio/HeapCharBuffer;",
+    "Ljava/nio/HeapCharBufferR;",
+    "Ljava/util/HashMap$Node;",
+    "Ljava/util/LinkedHashMap$Entry;",
+    "Ljava/util/TreeMap$Entry;",
+    "Ljava/util/concurrent/ConcurrentHashMap$Node;",
+];
 
 // What a tag says.
 const HOLDER: i64 = 1;
@@ -187,9 +202,10 @@ fn tag_classes(jni: Jni, tools: Tools) -> Vec<Object> {
         let name = tools.class_signature(class);
         if let Some(index) = (0..).zip(PRIMITIVES).find_map(|(index, (known, _))| (known == name).then_some(index)) {
             tools.set_tag(class, PRIMITIVE + index);
-        } else if is_of_program(&name)
-            && !tools.is_of_boot_loader(class)
-            && !record.is_some_and(|record| jni.is_same(jni.superclass(class), record))
+        } else if LIKE_THE_PROGRAMS.contains(&name.as_str())
+            || is_of_program(&name)
+                && !tools.is_of_boot_loader(class)
+                && !record.is_some_and(|record| jni.is_same(jni.superclass(class), record))
         {
             tools.set_tag(class, CLASS + i64::try_from(ours.len()).unwrap_or(0));
             ours.push(class);

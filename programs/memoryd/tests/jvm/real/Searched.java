@@ -21,7 +21,7 @@ public class Searched {
 
     Searched() throws Exception {
         writer = new IndexWriter(new ByteBuffersDirectory(), new IndexWriterConfig(new StandardAnalyzer()));
-        add(20_000);
+        add(100_000);
     }
 
     void add(int documents) throws Exception {
