@@ -32,13 +32,17 @@ pub use program::{ProgramArguments, run_program};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum MemoryWorkload {
     /// Memory taken from a program that rests, beside the kernel's swap
-    MemoryReclaim,
+    #[value(name = "memory-reclaim")]
+    Reclaim,
     /// Memory for a program that allocates much at once, while another rests
-    MemoryBurst,
+    #[value(name = "memory-burst")]
+    Burst,
     /// The first second of a program that comes back
-    MemoryResume,
+    #[value(name = "memory-resume")]
+    Resume,
     /// A program that uses objects of which a part was taken, beside `pread`
-    MemoryFault,
+    #[value(name = "memory-fault")]
+    Fault,
 }
 
 /// The options that only memory has.
@@ -104,22 +108,22 @@ impl MemoryOptions {
 /// When a program does not start or fails. A wrong byte is in the exit code.
 pub fn run(options: &MemoryOptions, workload: MemoryWorkload, json: bool) -> anyhow::Result<ExitCode> {
     let is_right = match workload {
-        MemoryWorkload::MemoryReclaim => {
+        MemoryWorkload::Reclaim => {
             let report = reclaim::measure(options)?;
             print(&report, report.in_words(), json)?;
             report.is_right()
         }
-        MemoryWorkload::MemoryBurst => {
+        MemoryWorkload::Burst => {
             let report = burst::measure(options)?;
             print(&report, report.in_words(), json)?;
             report.is_right()
         }
-        MemoryWorkload::MemoryResume => {
+        MemoryWorkload::Resume => {
             let report = resume::measure(options)?;
             print(&report, report.in_words(), json)?;
             report.is_right()
         }
-        MemoryWorkload::MemoryFault => {
+        MemoryWorkload::Fault => {
             let report = fault::measure(options)?;
             print(&report, report.in_words(), json)?;
             report.is_right()
