@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use crate::diamond::DiamondOptions;
 use crate::fanout::FanoutOptions;
 use crate::game::GameOptions;
-use crate::memory::MemoryOptions;
+use crate::memory::{MemoryOptions, MemoryWorkload};
 use crate::queries::QueryOptions;
 use crate::queue::QueueOptions;
 use crate::rebase::RebaseOptions;
@@ -72,7 +72,7 @@ pub enum AnyWorkload {
     /// A recording of people who type.
     Text,
     /// Memory that a daemon takes back.
-    MemoryReclaim,
+    OfMemory(MemoryWorkload),
     /// Apps on a cluster, beside the same apps on other systems.
     OfApps(AppWorkload),
 }
@@ -157,7 +157,10 @@ impl ValueEnum for AnyWorkload {
                 AnyWorkload::Transactions(TransactionWorkload::RetwisTapir),
                 AnyWorkload::Transactions(TransactionWorkload::YcsbT),
                 AnyWorkload::Text,
-                AnyWorkload::MemoryReclaim,
+                AnyWorkload::OfMemory(MemoryWorkload::Reclaim),
+                AnyWorkload::OfMemory(MemoryWorkload::Burst),
+                AnyWorkload::OfMemory(MemoryWorkload::Resume),
+                AnyWorkload::OfMemory(MemoryWorkload::Fault),
                 AnyWorkload::OfApps(AppWorkload::Game),
                 AnyWorkload::OfApps(AppWorkload::RetwisDiamond),
                 AnyWorkload::OfApps(AppWorkload::Fanout),
@@ -176,10 +179,7 @@ impl ValueEnum for AnyWorkload {
             AnyWorkload::Text => {
                 Some(PossibleValue::new("text").help("A recording of people who type, through real clients"))
             }
-            AnyWorkload::MemoryReclaim => Some(
-                PossibleValue::new("memory-reclaim")
-                    .help("Memory taken from a program that rests, beside the kernel's swap"),
-            ),
+            AnyWorkload::OfMemory(workload) => workload.to_possible_value(),
             AnyWorkload::OfApps(workload) => workload.to_possible_value(),
         }
     }

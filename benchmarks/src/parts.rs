@@ -22,8 +22,10 @@ enum Part {
     Fans(fanout::FanArguments),
     /// The front end of Redis in `retwis-diamond`
     RetwisWeb(diamond::WebArguments),
-    /// A program of `memory-reclaim`
+    /// A program with objects, of every workload of memory
     Memory(memory::ProgramArguments),
+    /// A program that allocates, of `memory-burst`
+    MemoryBurst(memory::BurstArguments),
     /// A member of `views`
     ViewsMember(views::MemberArguments),
     /// A member of `rebase`
@@ -42,6 +44,7 @@ pub fn run_part(arguments: &PartArguments) -> anyhow::Result<()> {
         Part::Fans(fans) => fanout::run_fans(fans),
         Part::RetwisWeb(web) => diamond::run_web(web),
         Part::Memory(program) => memory::run_program(program),
+        Part::MemoryBurst(program) => memory::run_burst(program),
         Part::ViewsMember(member) => views::run_member(member),
         Part::RebaseMember(member) => rebase::run_member(member),
     }

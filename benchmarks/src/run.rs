@@ -23,7 +23,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
             Some(trace) => text::run(&arguments.text, trace, arguments.json),
             None => bail!("nothing to replay: text needs --trace FILE"),
         },
-        AnyWorkload::MemoryReclaim => memory::run(&arguments.memory, arguments.json),
+        AnyWorkload::OfMemory(workload) => memory::run(&arguments.memory, workload, arguments.json),
         AnyWorkload::Transactions(workload) => {
             if let Some(option) = of_any_app(arguments) {
                 bail!("{} has no {option}: it has no reactive data", workload.name());

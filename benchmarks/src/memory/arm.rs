@@ -1,7 +1,8 @@
 //! The arms, and one program of an arm as its parent sees it.
 
+use std::path::Path;
 use std::process::Command;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use rustix::process::{Pid, Signal, kill_process};
@@ -31,6 +32,22 @@ pub enum Keeping {
 pub enum Say {
     /// Use every object, and check its bytes.
     UseAll,
+    /// The same, in an order that looks drawn; what was saved is read from the disk if it `forgets` the kernel's copy.
+    UseAllInAnyOrder { forgets: bool },
+    /// Use the objects past the first so many percent, in order.
+    UseFrom { percent: u64 },
+    /// Use so many of the objects, and rest.
+    Rest { touched_percent: u64 },
+    /// Come back, and answer requests for what was touched: one after the other, or a thousand a second.
+    Return { by: Return, touched_percent: u64, is_paced: bool },
+}
+
+/// How a region comes back to the foreground.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub enum Return {
+    OnDemand,
+    All,
+    LastTouchedFirst,
 }
 
 /// From the program.
@@ -38,8 +55,72 @@ pub enum Say {
 pub enum Hear {
     /// Everything is made, and saved if it can be; objects on the heap are there.
     Ready { pid: u32, ready_ms: f64, heap_at: u64 },
-    /// Every object was used.
+    /// The objects were used.
     Used { ms: f64, wrong_bytes: bool },
+    /// The requests of a second after the return.
+    Served(Served),
+}
+
+/// The first second after a return.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Served {
+    /// Until everything was back that comes back at once.
+    pub came_back_ms: f64,
+    /// From the order to come back until the first request was answered.
+    pub first_ms: f64,
+    /// The time of paced requests is from when each was due.
+    pub p50_ms: f64,
+    pub p99_ms: f64,
+    pub worst_ms: f64,
+    pub requests: u64,
+    pub wrong_bytes: bool,
+}
+
+/// A program that is to be started.
+pub struct Start<'a> {
+    pub options: &'a MemoryOptions,
+    pub keeping: Keeping,
+    pub socket: &'a Path,
+    pub working_set: u64,
+    pub save_every: Duration,
+    pub from_file: Option<&'a Path>,
+    pub group: Option<&'a Path>,
+}
+
+impl<'a> Start<'a> {
+    /// A program that saves when it is told to only, and is in no group.
+    pub fn of(options: &'a MemoryOptions, keeping: Keeping, socket: &'a Path) -> Start<'a> {
+        let save_every = Duration::from_secs(3600);
+        Start { options, keeping, socket, working_set: 0, save_every, from_file: None, group: None }
+    }
+
+    fn command(&self) -> anyhow::Result<Command> {
+        let Start { options, keeping, socket, working_set, save_every, from_file, group } = self;
+        let mut command = Command::new(std::env::current_exe()?);
+        command.args(["bench-part", "memory", "--keeping", &crate::arguments::name_of(keeping)]);
+        command.args(["--mb", &options.mb.to_string(), "--object-bytes", &options.object_bytes.to_string()]);
+        command.args(["--working-set", &working_set.to_string()]);
+        command.args(["--save-every-ms", &save_every.as_millis().to_string()]);
+        command.arg("--swap-in").arg(&options.swap_in).arg("--socket").arg(socket);
+        if options.while_writing {
+            command.arg("--writes");
+        }
+        for (name, value) in [("--from-file", from_file), ("--group", group)] {
+            if let Some(value) = value {
+                command.arg(name).arg(value);
+            }
+        }
+        Ok(command)
+    }
+
+    /// Starts it, and waits until its objects are there.
+    pub fn start(&self) -> anyhow::Result<Program> {
+        let mut part = PartProcess::start_by(self.command()?)?;
+        match part.hear()? {
+            Hear::Ready { pid, ready_ms, heap_at } => Ok(Program { part, pid, ready_ms, heap_at }),
+            Hear::Used { .. } | Hear::Served(_) => bail!("the program answers what it was not asked"),
+        }
+    }
 }
 
 /// A program with its objects.
@@ -51,24 +132,6 @@ pub struct Program {
 }
 
 impl Program {
-    /// Starts one, and waits until its objects are there.
-    pub fn start(options: &MemoryOptions, keeping: Keeping, working_set: u64, socket: &str) -> anyhow::Result<Program> {
-        let keeping = crate::arguments::name_of(&keeping);
-        let mut command = Command::new(std::env::current_exe()?);
-        command.args(["bench-part", "memory", "--keeping", &keeping, "--socket", socket]);
-        command.args(["--mb", &options.mb.to_string(), "--object-bytes", &options.object_bytes.to_string()]);
-        command.args(["--working-set", &working_set.to_string()]);
-        command.arg("--swap-in").arg(&options.swap_in);
-        if options.while_writing {
-            command.arg("--writes");
-        }
-        let mut part = PartProcess::start_by(command)?;
-        match part.hear()? {
-            Hear::Ready { pid, ready_ms, heap_at } => Ok(Program { part, pid, ready_ms, heap_at }),
-            Hear::Used { .. } => bail!("the program answers what it was not asked"),
-        }
-    }
-
     pub fn pid(&self) -> u32 {
         self.pid
     }
@@ -97,6 +160,24 @@ impl Program {
         Ok(kb * 1024)
     }
 
+    /// Gives an order whose answer is a time in milliseconds.
+    ///
+    /// # Errors
+    /// When the program has ended, or a byte was wrong.
+    pub fn order(&mut self, order: &Say) -> anyhow::Result<f64> {
+        match self.ask(order)? {
+            Hear::Used { wrong_bytes: true, .. } => bail!("WRONG BYTES"),
+            Hear::Used { ms, .. } => Ok(ms),
+            Hear::Ready { .. } | Hear::Served(_) => bail!("the program answers what it was not asked"),
+        }
+    }
+
+    /// Gives an order, and waits for its answer.
+    pub fn ask(&mut self, order: &Say) -> anyhow::Result<Hear> {
+        self.part.tell(order)?;
+        self.part.hear()
+    }
+
     /// Takes memory by the closure, and then lets the program use everything.
     pub fn measure(
         mut self,
@@ -114,10 +195,9 @@ impl Program {
         if options.stopped {
             self.go_on()?;
         }
-        self.part.tell(&Say::UseAll)?;
-        match self.part.hear()? {
+        match self.ask(&Say::UseAll)? {
             Hear::Used { ms: back_ms, wrong_bytes } => Ok(Taken { ms, bytes, back_ms, wrong_bytes }),
-            Hear::Ready { .. } => bail!("the program answers what it was not asked"),
+            Hear::Ready { .. } | Hear::Served(_) => bail!("the program answers what it was not asked"),
         }
     }
 }

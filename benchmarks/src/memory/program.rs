@@ -1,60 +1,73 @@
-//! The program of an arm: it makes its objects, says so, writes to its working set if it is to, and checks everything when asked.
+//! The program of an arm: it makes its objects, says so, writes to its working set if it is to, and does what it is asked until its parent is gone.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use clap::Args;
-use iolite_memory::{Link, Options, Pool, Region, Slot};
 
-use super::arm::{Hear, Keeping, Say};
+use super::arm::{Hear, Keeping, Return, Say, Served};
+use super::draw::Draw;
+use super::group;
+use super::objects::{Objects, content};
 use crate::part::{hear_now, say};
 
-/// A message of the parent to a program.
+/// Objects that a request uses.
+const OBJECTS_A_REQUEST: usize = 10;
+/// The time between two requests, where they do not follow each other at once.
+const EVERY: Duration = Duration::from_millis(1);
+/// How long requests come after a return.
+const SERVES_FOR: Duration = Duration::from_secs(1);
+
+/// A program that is to be made.
 #[derive(Args, Debug)]
 pub struct ProgramArguments {
     #[arg(long)]
-    keeping: Keeping,
+    pub keeping: Keeping,
     #[arg(long)]
-    mb: u64,
+    pub mb: u64,
     #[arg(long)]
-    object_bytes: u64,
+    pub object_bytes: u64,
     #[arg(long)]
-    working_set: u64,
+    pub working_set: u64,
     #[arg(long)]
     writes: bool,
     #[arg(long)]
-    socket: PathBuf,
+    pub socket: PathBuf,
     #[arg(long)]
-    swap_in: PathBuf,
-}
-
-/// Objects, however they are kept.
-enum Objects {
-    Region {
-        _region: Region,
-        pool: Pool,
-        slots: Vec<Slot>,
-        is_lost: bool,
-    },
-    /// One after the other, each of so many bytes.
-    Heap {
-        bytes: Vec<u8>,
-        each: usize,
-    },
+    pub swap_in: PathBuf,
+    #[arg(long)]
+    pub save_every_ms: u64,
+    /// Objects on the heap are read from this file instead of being computed.
+    #[arg(long)]
+    pub from_file: Option<PathBuf>,
+    /// The control group that the program goes into before it makes anything.
+    #[arg(long)]
+    group: Option<PathBuf>,
 }
 
 /// # Errors
 /// When the objects cannot be made, or the parent is gone.
 pub fn run_program(arguments: &ProgramArguments) -> anyhow::Result<()> {
     let begun = Instant::now();
+    if let Some(group) = &arguments.group {
+        group::join(group)?;
+    }
     let mut objects = Objects::make(arguments)?;
     let heap_at = objects.heap_at();
     let pid = std::process::id();
-    say(&Hear::Ready { pid, ready_ms: begun.elapsed().as_secs_f64() * 1e3, heap_at })?;
+    say(&Hear::Ready { pid, ready_ms: ms_since(begun), heap_at })?;
+    loop {
+        let asked = next_order(arguments, &mut objects)?;
+        say(&obey(arguments, &objects, &asked)?)?;
+    }
+}
+
+/// Waits for an order, and writes to the working set meanwhile.
+fn next_order(arguments: &ProgramArguments, objects: &mut Objects) -> anyhow::Result<Say> {
     let is_asked = AtomicBool::new(false);
-    let asked = std::thread::scope(|scope| {
+    std::thread::scope(|scope| {
         let asking = scope.spawn(|| {
             let asked = hear_now::<Say>();
             is_asked.store(true, Ordering::Release);
@@ -64,130 +77,77 @@ pub fn run_program(arguments: &ProgramArguments) -> anyhow::Result<()> {
             objects.write_working_set(arguments.working_set)?;
         }
         asking.join().ok().context("the thread that listens does not panic")?
-    })?;
-    let Say::UseAll = asked;
+    })
+}
+
+fn obey(arguments: &ProgramArguments, objects: &Objects, asked: &Say) -> anyhow::Result<Hear> {
+    let each = usize::try_from(arguments.object_bytes)?;
+    let expected = content(0, each);
+    let mut wrong_bytes = false;
+    let mut use_one = |number| objects.read(number, &expected).map(|right| wrong_bytes |= !right);
+    let begun;
+    match asked {
+        Say::UseAll => {
+            begun = Instant::now();
+            (0..objects.len()).try_for_each(&mut use_one)?;
+        }
+        Say::UseAllInAnyOrder { forgets } => {
+            if *forgets {
+                objects.forget_saved()?;
+            }
+            let order = Draw::new(1).shuffled(objects.len());
+            begun = Instant::now();
+            order.into_iter().try_for_each(&mut use_one)?;
+        }
+        Say::UseFrom { percent } => {
+            begun = Instant::now();
+            let first = objects.len() * usize::try_from(*percent)? / 100;
+            (first..objects.len()).try_for_each(&mut use_one)?;
+        }
+        Say::Rest { touched_percent } => {
+            begun = Instant::now();
+            let touched = objects.len() * usize::try_from(*touched_percent)? / 100;
+            (0..touched).try_for_each(&mut use_one)?;
+            objects.rest()?;
+        }
+        Say::Return { by, touched_percent, is_paced } => {
+            let touched = objects.len() * usize::try_from(*touched_percent)? / 100;
+            return serve(objects, *by, touched, is_paced.then_some(EVERY), &expected).map(Hear::Served);
+        }
+    }
+    Ok(Hear::Used { ms: ms_since(begun), wrong_bytes })
+}
+
+/// Comes back, and answers requests for a second: one after the other, or one every so often. The first one is due when the order to come back is there.
+fn serve(
+    objects: &Objects,
+    by: Return,
+    touched: usize,
+    every: Option<Duration>,
+    expected: &[u8],
+) -> anyhow::Result<Served> {
+    let mut draw = Draw::new(2);
+    let mut each_ms = Vec::new();
+    let mut wrong_bytes = false;
     let begun = Instant::now();
-    let wrong_bytes = !objects.use_all(arguments.object_bytes)?;
-    say(&Hear::Used { ms: begun.elapsed().as_secs_f64() * 1e3, wrong_bytes })
+    let mut due = begun;
+    objects.come_back(by)?;
+    let came_back_ms = ms_since(begun);
+    while due.duration_since(begun) < SERVES_FOR {
+        std::thread::sleep(due.saturating_duration_since(Instant::now()));
+        for _ in 0..OBJECTS_A_REQUEST {
+            wrong_bytes |= !objects.read(draw.below(touched), expected)?;
+        }
+        each_ms.push(ms_since(due));
+        due = every.map_or_else(Instant::now, |every| due + every);
+    }
+    let first_ms = each_ms[0];
+    each_ms.sort_by(f64::total_cmp);
+    let part = |percent: usize| each_ms[(each_ms.len() * percent / 100).min(each_ms.len() - 1)];
+    let (p50_ms, p99_ms, worst_ms) = (part(50), part(99), part(100));
+    Ok(Served { came_back_ms, first_ms, p50_ms, p99_ms, worst_ms, requests: each_ms.len() as u64, wrong_bytes })
 }
 
-/// The bytes of an object: every word tells which one it is. The first word is left to writers.
-fn content(number: usize, bytes: usize) -> Vec<u8> {
-    let word = |at: usize| ((number as u64) << 20) ^ (at as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    (0..bytes / 8).flat_map(|at| word(at).to_le_bytes()).collect()
-}
-
-fn is_right(bytes: &[u8], number: usize, expected: &[u8]) -> bool {
-    let shift = (number as u64) << 20;
-    let words = bytes.as_chunks::<8>().0.iter().zip(expected.as_chunks::<8>().0);
-    words.skip(1).all(|(found, of_zero)| u64::from_le_bytes(*found) == u64::from_le_bytes(*of_zero) ^ shift)
-}
-
-impl Objects {
-    fn make(arguments: &ProgramArguments) -> anyhow::Result<Objects> {
-        let bytes = usize::try_from(arguments.object_bytes)?;
-        let count = usize::try_from(arguments.mb * 1_000_000 / arguments.object_bytes)?;
-        let contents = (0..count).map(|number| content(number, bytes));
-        match arguments.keeping {
-            Keeping::Heap | Keeping::HugeHeap => {
-                // The allocator asks for huge pages otherwise.
-                rustix::thread::disable_transparent_huge_pages(arguments.keeping == Keeping::Heap)?;
-                let mut all = Vec::with_capacity(count * bytes);
-                contents.for_each(|content| all.extend_from_slice(&content));
-                Ok(Objects::Heap { bytes: all, each: bytes })
-            }
-            Keeping::Floor => Objects::in_lossy_region(arguments, contents),
-            Keeping::Region => Objects::in_region(arguments, contents, false),
-            Keeping::HugeRegion => Objects::in_region(arguments, contents, true),
-        }
-    }
-
-    /// Memory like that of the others, but nothing is saved.
-    fn in_lossy_region(
-        arguments: &ProgramArguments,
-        contents: impl Iterator<Item = Vec<u8>>,
-    ) -> anyhow::Result<Objects> {
-        let options = Options::new("memory-floor").bytes_max(arguments.mb * 1_000_000 + (1 << 20));
-        let region = Region::create(options.without_memoryd())?;
-        let pool = region.pool()?;
-        let slots = contents.map(|content| pool.put(&content)).collect::<Result<Vec<Slot>, _>>()?;
-        Ok(Objects::Region { _region: region, pool, slots, is_lost: true })
-    }
-
-    fn in_region(
-        arguments: &ProgramArguments,
-        contents: impl Iterator<Item = Vec<u8>>,
-        huge_pages: bool,
-    ) -> anyhow::Result<Objects> {
-        let options = Options::new("memory-reclaim").bytes_max(arguments.mb * 1_000_000 + (1 << 20));
-        let options = options.swap_in(&arguments.swap_in).memoryd_at(&arguments.socket).huge_pages(huge_pages);
-        let region = Region::create(options.save_every(Duration::from_secs(3600)))?;
-        let pool = region.pool()?;
-        let mut slots = contents.map(|content| pool.put(&content)).collect::<Result<Vec<Slot>, _>>()?;
-        region.save()?;
-        // Saved ahead of time: the disk is not to write it while it is measured.
-        region.swap_file().context("the region has a swap file")?.sync_data()?;
-        let used = slots.len() * usize::try_from(arguments.working_set)? / 100;
-        // The working set is written to: what is dirty stays.
-        for slot in &mut slots[..used] {
-            pool.write(slot)?[0] ^= 1;
-        }
-        while region.link() != Link::Known {
-            if let Link::Refused { reason } = region.link() {
-                bail!("memoryd refuses: {reason}");
-            }
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        Ok(Objects::Region { _region: region, pool, slots, is_lost: false })
-    }
-
-    fn len(&self) -> usize {
-        match self {
-            Objects::Region { slots, .. } => slots.len(),
-            Objects::Heap { bytes, each } => bytes.len() / each,
-        }
-    }
-
-    fn heap_at(&self) -> u64 {
-        match self {
-            Objects::Region { .. } => 0,
-            Objects::Heap { bytes, .. } => bytes.as_ptr().addr() as u64,
-        }
-    }
-
-    /// Flips a bit of the first byte of each object that the program still uses.
-    fn write_working_set(&mut self, percent: u64) -> anyhow::Result<()> {
-        let used = self.len() * usize::try_from(percent)? / 100;
-        match self {
-            Objects::Region { pool, slots, .. } => {
-                for slot in &mut slots[..used] {
-                    pool.write(slot)?[0] ^= 1;
-                }
-            }
-            Objects::Heap { bytes, each } => bytes.chunks_mut(*each).take(used).for_each(|object| object[0] ^= 1),
-        }
-        if used == 0 {
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        Ok(())
-    }
-
-    /// Uses every object; whether all bytes were right.
-    fn use_all(&self, each: u64) -> anyhow::Result<bool> {
-        let expected = content(0, usize::try_from(each)?);
-        let mut right = true;
-        match self {
-            Objects::Region { is_lost: true, .. } => {}
-            Objects::Region { pool, slots, is_lost: false, .. } => {
-                for (number, slot) in slots.iter().enumerate() {
-                    right &= is_right(&pool.read(slot)?, number, &expected);
-                }
-            }
-            Objects::Heap { bytes, each } => {
-                let objects = bytes.chunks(*each).enumerate();
-                right = objects.fold(true, |right, (number, object)| right & is_right(object, number, &expected));
-            }
-        }
-        Ok(right)
-    }
+pub fn ms_since(begun: Instant) -> f64 {
+    begun.elapsed().as_secs_f64() * 1e3
 }

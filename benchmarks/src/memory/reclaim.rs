@@ -1,16 +1,17 @@
 //! The arms of `memory-reclaim`, one after the other.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::Path;
 use std::time::Instant;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use iolite_memory::message::{FromDaemon, ToDaemon};
-use iolite_memoryd::{Ask, Daemon};
+use iolite_memoryd::Ask;
 
 use super::MemoryOptions;
-use super::arm::{Keeping, Program};
-use super::report::{Cell, Report, Taken, not_run_in_words};
+use super::arm::{Keeping, Program, Start};
+use super::daemon::OwnDaemon;
+use super::report::{Cell, Report, Taken, load, not_run_in_words};
 use super::setting::Setting;
 use super::swap_device::SwapDevice;
 use super::{floor, pageout};
@@ -32,18 +33,16 @@ const ARMS: [(&str, Arm); 7] = [
 
 struct Run<'a> {
     options: &'a MemoryOptions,
-    socket: PathBuf,
+    daemon: &'a Path,
 }
 
+/// # Errors
+/// When memoryd took nothing, or does not start.
 pub fn measure(options: &MemoryOptions) -> anyhow::Result<Report> {
-    let load_before = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    let folder = std::env::temp_dir().join(format!("iolite-bench-memory-{}", std::process::id()));
-    let run = Run { options, socket: folder.join("socket") };
-    let daemon = Daemon::listen(&run.socket)?;
-    std::thread::spawn(move || daemon.run());
+    let load_before = load();
+    let daemon = OwnDaemon::start(None)?;
+    let run = Run { options, daemon: daemon.socket() };
     let cells: Vec<Cell> = options.working_set.iter().map(|&percent| run.cell(percent)).collect();
-    // The folder is in the temporary one either way.
-    let _ = std::fs::remove_dir_all(&folder);
     if !cells.iter().any(|cell| cell.arms.contains_key("memoryd")) {
         bail!("memoryd took nothing: {}", not_run_in_words(&cells).join("; "));
     }
@@ -84,20 +83,15 @@ impl Run<'_> {
     }
 
     fn start(&self, keeping: Keeping, working_set: u64) -> anyhow::Result<Program> {
-        let socket = self.socket.to_str().context("the temporary folder's name is text")?;
-        Program::start(self.options, keeping, working_set, socket)
+        Start { working_set, ..Start::of(self.options, keeping, self.daemon) }.start()
     }
 
     /// Where the part begins that is not the working set, and how long it is.
     fn rest(&self, working_set: u64) -> (u64, u64) {
-        let count = self.options.mb * 1_000_000 / self.options.object_bytes;
+        let count = self.options.objects();
         let used = count * working_set / 100;
         let pages = self.options.object_bytes.next_multiple_of(4096);
         (used * pages, (count - used) * pages)
-    }
-
-    fn swap_bytes(&self) -> u64 {
-        (self.options.mb * 1_250_000).next_multiple_of(4096)
     }
 }
 
@@ -118,7 +112,7 @@ fn by_daemon_with_huge_pages(run: &Run, working_set: u64) -> anyhow::Result<Take
 }
 
 fn reclaimed(run: &Run, program: Program) -> anyhow::Result<Taken> {
-    let mut ask = Ask::connect(&run.socket)?;
+    let mut ask = Ask::connect(run.daemon)?;
     // The program does not say it itself: then it would save its working set, which is to stay dirty.
     ask.ask(&ToDaemon::Background { pid: program.pid() })?;
     program.measure(run.options, |program| {
@@ -131,17 +125,17 @@ fn reclaimed(run: &Run, program: Program) -> anyhow::Result<Taken> {
 }
 
 fn to_swap_file(run: &Run, working_set: u64) -> anyhow::Result<Taken> {
-    let _swap = SwapDevice::file(&run.options.swap_in, run.swap_bytes())?;
+    let _swap = SwapDevice::file(&run.options.swap_in, run.options.swap_bytes())?;
     paged_out(run, Keeping::Heap, working_set)
 }
 
 fn to_swap_file_with_huge_pages(run: &Run, working_set: u64) -> anyhow::Result<Taken> {
-    let _swap = SwapDevice::file(&run.options.swap_in, run.swap_bytes())?;
+    let _swap = SwapDevice::file(&run.options.swap_in, run.options.swap_bytes())?;
     paged_out(run, Keeping::HugeHeap, working_set)
 }
 
 fn to_zram(run: &Run, working_set: u64) -> anyhow::Result<Taken> {
-    let _swap = SwapDevice::zram(run.swap_bytes())?;
+    let _swap = SwapDevice::zram(run.options.swap_bytes())?;
     paged_out(run, Keeping::Heap, working_set)
 }
 

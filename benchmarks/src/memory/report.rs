@@ -37,6 +37,11 @@ pub struct Taken {
     pub wrong_bytes: bool,
 }
 
+/// The machine's load, as the kernel says it.
+pub fn load() -> String {
+    std::fs::read_to_string("/proc/loadavg").unwrap_or_default().trim().to_owned()
+}
+
 /// Each arm that did not run, with its reason and the working sets.
 pub fn not_run_in_words(cells: &[Cell]) -> Vec<String> {
     let mut working_sets: BTreeMap<(&str, &str), Vec<String>> = BTreeMap::new();
@@ -60,10 +65,7 @@ impl Report {
         let mut lines = vec![
             format!(
                 "{} MB in objects of {} bytes, programs {}; load {}",
-                self.mb,
-                self.object_bytes,
-                self.programs,
-                self.load_before.trim()
+                self.mb, self.object_bytes, self.programs, self.load_before
             ),
             "| working set | arm | MB taken | ms | MB a ms | all back, ms |".to_owned(),
             "| ---: | --- | ---: | ---: | ---: | ---: |".to_owned(),

@@ -30,14 +30,80 @@ pub enum FromAgent {
     Failed { reason: String },
 }
 
-/// Arrays of primitive types, of 2 KiB and more.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// The heap of a program, and how much of it could be taken. Arrays are those of primitive types, of 2 KiB and more.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Survey {
+    /// All objects, by their size.
+    pub sizes: Vec<SizeClass>,
     pub arrays: u64,
     pub array_bytes: u64,
     /// Arrays that only fields of the program hold, as far as a walk of the heap shows.
     pub eligible: u64,
     pub eligible_bytes: u64,
+    /// The other arrays, by the first reason that holds.
+    pub left: Vec<Left>,
+}
+
+/// Objects of about one size, smaller than those of the next one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SizeClass {
+    /// The size that they are below; 0 is no bound.
+    pub below_bytes: u64,
+    pub objects: u64,
+    pub bytes: u64,
+}
+
+/// Arrays that are left in the program, for one reason.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Left {
+    pub reason: Reason,
+    pub arrays: u64,
+    pub bytes: u64,
+}
+
+/// Why an array is left in the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reason {
+    /// A running or parked method has it.
+    Stack,
+    /// Native code has it.
+    Native,
+    /// A thread has locked it.
+    Lock,
+    /// A static field holds it, which compiled code may have as a constant.
+    StaticField,
+    /// Another array holds it.
+    Element,
+    /// A field of the JDK, of a record or of a hidden class holds it.
+    ForeignField,
+    /// Something else holds it, or fields were seen that do not account for all its references.
+    Unknown,
+}
+
+impl Reason {
+    pub const ALL: [Reason; 7] = [
+        Reason::Stack,
+        Reason::Native,
+        Reason::Lock,
+        Reason::StaticField,
+        Reason::Element,
+        Reason::ForeignField,
+        Reason::Unknown,
+    ];
+
+    #[must_use]
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Reason::Stack => "a running or parked method has them",
+            Reason::Native => "native code has them",
+            Reason::Lock => "a thread has locked them",
+            Reason::StaticField => "static fields hold them, which compiled code may have as constants",
+            Reason::Element => "other arrays hold them",
+            Reason::ForeignField => "fields of the JDK, of records or of hidden classes hold them",
+            Reason::Unknown => "something else holds them, such as the JVM",
+        }
+    }
 }
 
 /// Why the library does not stay in a program.
@@ -47,7 +113,7 @@ pub enum LoadError {
     #[error("the library and memoryd do not fit together: use the same version of both")]
     Options,
     #[error(
-        "frozen programs need OpenJDK 17 or 18: later ones have virtual threads, which the library does not stop yet"
+        "frozen programs need OpenJDK 17 or 18: on later ones the library cannot tell which arrays the program knows by their hash"
     )]
     Version,
     #[error("another agent, such as a debugger, suspends the program's threads: end it first")]
@@ -89,7 +155,14 @@ mod tests {
     #[test]
     fn messages_of_the_library_are_written_as_on_their_page() {
         let page = include_str!("../../../docs/protocols/memory.md");
-        let survey = Survey { arrays: 3, array_bytes: 12288, eligible: 2, eligible_bytes: 8192 };
+        let survey = Survey {
+            sizes: vec![SizeClass { below_bytes: 2048, objects: 9, bytes: 400 }],
+            arrays: 3,
+            array_bytes: 12288,
+            eligible: 2,
+            eligible_bytes: 8192,
+            left: vec![Left { reason: Reason::StaticField, arrays: 1, bytes: 4096 }],
+        };
         let to = [ToAgent::Freeze, ToAgent::Thaw, ToAgent::Survey];
         let from = [
             FromAgent::Frozen { arrays: 2, bytes: 8192, left: 1, microseconds: 9 },

@@ -41,7 +41,7 @@ pub struct Counts {
     pub resident_bytes: u64,
     /// The bytes of all records of the swap file.
     pub swap_bytes: u64,
-    /// Objects that were saved, sum.
+    /// Objects that were saved, sum. A bundle of small objects counts as one here, and below.
     pub saved: u64,
     pub saved_bytes: u64,
     /// Objects that were brought back, sum.

@@ -22,6 +22,7 @@
 
 pub mod agent;
 pub mod attach;
+mod bundles;
 mod clock;
 mod counts;
 pub mod descriptors;

@@ -15,6 +15,10 @@ pub const MESSAGE_BYTES_MAX: usize = 4096;
 
 /// The unit of places in a region.
 pub(crate) const PAGE_BYTES: u64 = 4096;
+/// Objects below so many bytes are put together in bundles.
+pub(crate) const SMALL_BYTES: u64 = 2048;
+/// The bytes of a bundle.
+pub(crate) const BUNDLE_BYTES: u64 = 64 << 10;
 /// The unit in which holes are cheap.
 pub(crate) const EXTENT_BYTES: u64 = 2 << 20;
 pub(crate) const EXTENT_PAGES: u64 = EXTENT_BYTES / PAGE_BYTES;

@@ -3,15 +3,19 @@
 //! Invariant: a pool is used by one thread at a time, so that the hazard slots of its line need no lock.
 
 use std::cell::Cell;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
 
+use crate::bundles::{Bundles, Spot};
 use crate::clock::Registers;
 use crate::error::{PoolError, PutError};
-use crate::limits::{OBJECT_BYTES_MAX, POOLS_MAX};
+use crate::limits::{BUNDLE_BYTES, OBJECT_BYTES_MAX, POOLS_MAX, SMALL_BYTES};
 use crate::region::data::pages_of;
 use crate::region::table::{Line, NOT_IN_SWAP};
 use crate::shared::Shared;
+use crate::steps::{Point, at};
+
+const LOCKED: &str = "nothing panics while it holds this lock";
 
 /// A thread's way into a region. It may be sent to another thread, and is not shared: make one for each.
 #[derive(Debug)]
@@ -28,6 +32,8 @@ pub struct Slot {
     pub(crate) shared: Arc<Shared>,
     pub(crate) index: u32,
     pub(crate) bytes: u32,
+    /// Where the object begins in the entry's bundle, if it is small.
+    unit: Option<u16>,
 }
 
 impl Pool {
@@ -49,9 +55,45 @@ impl Pool {
         let Some(length) = length else {
             return Err(PutError::TooLarge { bytes: bytes.len() as u64, most: OBJECT_BYTES_MAX });
         };
+        match &self.shared.bundles {
+            Some(bundles) if u64::from(length) < SMALL_BYTES => self.put_in_bundle(bundles, length, bytes),
+            Some(_) | None => {
+                let index = self.put_alone(length.into(), |into| into.copy_from_slice(bytes))?;
+                Ok(Slot { shared: Arc::clone(&self.shared), index, bytes: length, unit: None })
+            }
+        }
+    }
+
+    fn put_in_bundle(&self, bundles: &Mutex<Bundles>, length: u32, bytes: &[u8]) -> Result<Slot, PutError> {
         let shared = &self.shared;
-        let mut place = shared.take_place(pages_of(length.into())).ok_or(PutError::RegionFull)?;
-        let filled = shared.data.fill(&mut place, length.into(), |into| into.copy_from_slice(bytes));
+        let is_usable = |entry: u32| shared.table.entry(entry).word().is_usable();
+        loop {
+            let spot = {
+                let mut bundles = bundles.lock().expect(LOCKED);
+                match bundles.take(length.into(), is_usable) {
+                    Some(spot) => spot,
+                    None => bundles.add(self.put_alone(BUNDLE_BYTES, |into| into.fill(0))?, length.into()),
+                }
+            };
+            at(Point::PutTookRoom);
+            if self.fill(spot, bytes) {
+                return Ok(Slot {
+                    shared: Arc::clone(shared),
+                    index: spot.entry,
+                    bytes: length,
+                    unit: Some(spot.unit),
+                });
+            }
+            // The bundle is not usable any more, so it is not taken again.
+            shared.drop_bundled(spot, length.into());
+        }
+    }
+
+    /// An entry with so many bytes of its own, written by the closure.
+    fn put_alone(&self, length: u64, write: impl FnOnce(&mut [u8])) -> Result<u32, PutError> {
+        let shared = &self.shared;
+        let mut place = shared.take_place(pages_of(length)).ok_or(PutError::RegionFull)?;
+        let filled = shared.data.fill(&mut place, length, write);
         let index = filled.ok().and_then(|()| shared.take_entry());
         let Some(index) = index else {
             shared.give_place(&place);
@@ -59,7 +101,7 @@ impl Pool {
         };
         let entry = shared.table.entry(index);
         entry.offset.store(place.offset(), Ordering::Relaxed);
-        entry.bytes.store(length.into(), Ordering::Relaxed);
+        entry.bytes.store(length, Ordering::Relaxed);
         entry.swap_at.store(NOT_IN_SWAP, Ordering::Relaxed);
         entry.was_written.store(1, Ordering::Relaxed);
         entry.set_registers(Registers::NEW);
@@ -67,7 +109,7 @@ impl Pool {
         let word = entry.word();
         let put = word.put().expect("the entry was free");
         assert!(entry.change(word, put), "nobody else changes a free entry");
-        Ok(Slot { shared: Arc::clone(shared), index, bytes: length })
+        Ok(index)
     }
 }
 
@@ -88,15 +130,27 @@ impl Slot {
         self.bytes.into()
     }
 
-    /// The number of the object's entry, as errors name it.
+    /// The number of the object's entry, as errors name it. Objects of less than 2 KiB share one, and the saved bytes.
     #[must_use]
     pub fn number(&self) -> u32 {
         self.index
+    }
+
+    /// Where the object begins in its entry's place, in bytes.
+    pub(crate) fn offset(&self) -> u64 {
+        self.spot().map_or(0, Spot::offset)
+    }
+
+    fn spot(&self) -> Option<Spot> {
+        self.unit.map(|unit| Spot { entry: self.index, unit })
     }
 }
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        self.shared.drop_object(self.index, self.bytes.into());
+        match self.spot() {
+            Some(spot) => self.shared.drop_bundled(spot, self.bytes.into()),
+            None => self.shared.drop_object(self.index, self.bytes.into()),
+        }
     }
 }

@@ -46,6 +46,7 @@ pub struct Options {
     socket: Option<PathBuf>,
     save_every: Duration,
     huge_pages: bool,
+    has_bundles: bool,
 }
 
 impl Options {
@@ -61,10 +62,11 @@ impl Options {
             socket: Some(socket_path()),
             save_every: Duration::from_secs(1),
             huge_pages: false,
+            has_bundles: true,
         }
     }
 
-    /// How many bytes the objects may have together, in memory or not. Each takes whole pages of 4 KiB.
+    /// How many bytes the objects may have together, in memory or not. Each takes whole pages of 4 KiB; those of less than 2 KiB share bundles of 64 KiB.
     #[must_use]
     pub fn bytes_max(mut self, bytes: u64) -> Options {
         self.bytes_max = bytes;
@@ -120,6 +122,14 @@ impl Options {
         self
     }
 
+    /// Give each object memory and a checksum of its own, also those of less than 2 KiB, which share both in bundles of 64 KiB otherwise.
+    /// Each then takes a whole page.
+    #[must_use]
+    pub fn without_bundles(mut self) -> Options {
+        self.has_bundles = false;
+        self
+    }
+
     /// The length of the region in the address space: an eighth more than its objects, so that an object can be moved.
     fn data_bytes(&self) -> u64 {
         let spare = (self.bytes_max / 8).max(2 * EXTENT_BYTES);
@@ -172,7 +182,7 @@ impl Region {
         });
         let swap = swap.transpose()?;
         let (data, table_file, table) = memory(data_bytes, entries, options.huge_pages).map_err(CreateError::Memory)?;
-        let shared = Arc::new(Shared::new(data, table, swap, data_bytes / PAGE_BYTES));
+        let shared = Arc::new(Shared::new(data, table, swap, data_bytes / PAGE_BYTES, options.has_bundles));
         let mut region = Region { shared, table: table_file, link: Arc::default(), saver: None, linker: None };
         if region.is_reclaimable() {
             region.start_threads(options)?;
@@ -275,12 +285,17 @@ impl Region {
             corrupt: counters.corrupt.get(),
             ..Counts::default()
         };
-        let entries = (0..table.entries_used()).map(|index| table.entry(index));
-        for (entry, word) in entries.map(|entry| (entry, entry.word())).filter(|(_, word)| word.is_valid()) {
-            counts.objects += 1;
-            counts.reclaimable += u64::from(word.claimed(0).is_some());
+        let bundles = self.shared.bundles.as_ref().map(|bundles| bundles.lock().expect(LOCKED));
+        let entries = (0..table.entries_used()).map(|index| (index, table.entry(index)));
+        for (index, entry, word) in entries.map(|(index, entry)| (index, entry, entry.word())) {
+            if !word.is_valid() {
+                continue;
+            }
+            let objects = bundles.as_ref().map_or(1, |bundles| bundles.objects(index));
+            counts.objects += objects;
+            counts.reclaimable += if word.claimed(0).is_some() { objects } else { 0 };
             if word.is_resident() {
-                counts.resident += 1;
+                counts.resident += objects;
                 counts.resident_bytes += pages_of(entry.bytes.load(Ordering::Relaxed)) * PAGE_BYTES;
             }
         }

@@ -6,8 +6,10 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard};
 
+use crate::bundles::{Bundles, Spot};
 use crate::counts::Counters;
 use crate::error::SaveError;
+use crate::limits::BUNDLE_BYTES;
 use crate::places::{Places, Resting, Until};
 use crate::region::data::{Data, Place};
 use crate::region::table::{Entry, NOT_IN_SWAP, Table, barrier};
@@ -27,6 +29,8 @@ pub struct Shared {
     pub counters: Counters,
     pub saver: SaverState,
     pub daemon: Mutex<DaemonState>,
+    /// `None` where each object has an entry of its own.
+    pub bundles: Option<Mutex<Bundles>>,
     places: Mutex<Places>,
     free: Mutex<Free>,
     /// Held by a thread that restores, saves or drops an object, one of many by the entry's number.
@@ -73,7 +77,7 @@ pub enum Wish {
 }
 
 impl Shared {
-    pub fn new(data: Data, table: Table, swap: Option<Swap>, pages: u64) -> Shared {
+    pub fn new(data: Data, table: Table, swap: Option<Swap>, pages: u64, has_bundles: bool) -> Shared {
         Shared {
             data,
             table,
@@ -81,6 +85,7 @@ impl Shared {
             counters: Counters::default(),
             saver: SaverState::default(),
             daemon: Mutex::default(),
+            bundles: has_bundles.then(Mutex::default),
             places: Mutex::new(Places::new(pages)),
             free: Mutex::default(),
             stripes: (0..STRIPES).map(|_| Mutex::new(())).collect(),
@@ -186,6 +191,15 @@ impl Shared {
     #[cfg(test)]
     pub fn free_pages(&self) -> u64 {
         self.places.lock().expect(LOCKED).free_pages()
+    }
+
+    /// Drops an object of a bundle, and the bundle with its last object. Reads nothing.
+    pub fn drop_bundled(&self, spot: Spot, bytes: u64) {
+        let bundles = self.bundles.as_ref().expect("the object is in a bundle");
+        let is_empty = bundles.lock().expect(LOCKED).give(spot, bytes);
+        if is_empty {
+            self.drop_object(spot.entry, BUNDLE_BYTES);
+        }
     }
 
     /// Drops an object: its place, its record and its entry are free.

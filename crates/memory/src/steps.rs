@@ -19,6 +19,10 @@ pub(crate) enum Point {
     Restores,
     /// A claim that a daemon left is about to be ended.
     Settles,
+    /// A put has room in a bundle, and nothing announces it yet.
+    PutTookRoom,
+    /// A put has announced itself, and its bytes are not there yet.
+    PutFills,
     /// An object is about to be dropped.
     Drops,
 }

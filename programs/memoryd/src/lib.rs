@@ -10,6 +10,7 @@ pub mod doctor;
 mod jvms;
 pub mod limit;
 mod listening;
+mod metrics;
 mod programs;
 mod watching;
 

@@ -68,6 +68,15 @@ impl Daemon {
         crate::watching::begin(&self.programs, watch)
     }
 
+    /// Serves `GET /metrics` on loopback from now on, and returns where. Port 0 takes a free one.
+    ///
+    /// # Errors
+    /// When the port is taken.
+    pub fn serve_metrics(&self, port: u16) -> anyhow::Result<std::net::SocketAddr> {
+        crate::metrics::begin(&self.programs, port)
+            .with_context(|| format!("metrics cannot be served at port {port}: choose another with --metrics-port"))
+    }
+
     /// Serves for ever. While the machine has no descriptor for another connection, those who connect wait, and the others are served.
     ///
     /// # Errors

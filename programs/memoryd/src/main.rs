@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
-use iolite_memory::agent::{FromAgent, Survey};
+use iolite_memory::agent::{FromAgent, Left, SizeClass, Survey};
 use iolite_memory::message::{Choice, FromDaemon, MemoryStatus, ProgramStatus, ToDaemon, socket_path};
 use iolite_memory::policy::{Part, Verdict};
 use iolite_memoryd::doctor::{Finding, findings};
@@ -35,11 +35,14 @@ struct Watched {
     /// Leave so many bytes to each program
     #[arg(long, default_value_t = 0, value_name = "BYTES")]
     floor_bytes: u64,
+    /// Serve the numbers of `status` at http://127.0.0.1:PORT/metrics, for Prometheus
+    #[arg(long, value_name = "PORT")]
+    metrics_port: Option<u16>,
 }
 
 impl Watched {
     fn watch(self) -> anyhow::Result<Watch> {
-        let Watched { limit_bytes, cgroup, reserve_bytes, floor_bytes } = self;
+        let Watched { limit_bytes, cgroup, reserve_bytes, floor_bytes, metrics_port: _ } = self;
         let limit = match (limit_bytes, cgroup) {
             (Some(bytes), _) => Limit::Regions { bytes },
             (None, Some(folder)) => Limit::Group(Group::at(&folder)?),
@@ -105,10 +108,15 @@ fn run() -> anyhow::Result<()> {
     let socket = socket.unwrap_or_else(socket_path);
     let message = match command {
         Command::Run(watched) => {
+            let metrics_port = watched.metrics_port;
             let watch = watched.watch()?;
             let daemon = Daemon::listen(&socket)?;
             daemon.watch(watch)?;
+            let metrics = metrics_port.map(|port| daemon.serve_metrics(port)).transpose()?;
             println!("memoryd listens at {}", daemon.path().display());
+            if let Some(address) = metrics {
+                println!("metrics are at http://{address}/metrics");
+            }
             return Ok(daemon.run()?);
         }
         Command::Doctor { swap_in, json } => return print_findings(&findings(&swap_in), json),
@@ -216,14 +224,30 @@ fn of_agent(answer: &FromAgent) -> String {
         FromAgent::Thawed { arrays, lost, microseconds } => format!(
             "goes on after {microseconds} us, with {arrays} arrays; {lost} were damaged on the disk, and are null"
         ),
-        FromAgent::Surveyed(survey) => {
-            let Survey { arrays, array_bytes, eligible, eligible_bytes } = survey;
-            format!(
-                "{arrays} arrays of 2 KiB and more have {array_bytes} bytes; {eligible} of {eligible_bytes} bytes may be taken"
-            )
-        }
+        FromAgent::Surveyed(survey) => of_survey(survey),
         FromAgent::Failed { reason } => reason.clone(),
     }
+}
+
+/// A line for each size of objects, then one for the arrays, and one for each reason.
+fn of_survey(survey: &Survey) -> String {
+    let Survey { sizes, arrays, array_bytes, eligible, eligible_bytes, left } = survey;
+    let heap_bytes: u64 = sizes.iter().map(|class| class.bytes).sum();
+    let size = |class: &SizeClass| {
+        let SizeClass { below_bytes, objects, bytes } = class;
+        let percent = bytes * 100 / heap_bytes.max(1);
+        let which = if *below_bytes == 0 { "larger".to_owned() } else { format!("below {below_bytes} bytes") };
+        format!("{objects} objects {which}: {bytes} bytes, {percent} % of the heap")
+    };
+    let arrays = format!(
+        "{arrays} arrays of 2 KiB and more have {array_bytes} bytes; {eligible} of {eligible_bytes} bytes may be taken"
+    );
+    let reason = |left: &Left| {
+        let Left { reason, arrays, bytes } = left;
+        format!("{arrays} arrays of {bytes} bytes stay: {}", reason.in_words())
+    };
+    let lines = sizes.iter().map(size).chain([arrays]).chain(left.iter().map(reason));
+    lines.collect::<Vec<String>>().join("\n")
 }
 
 fn in_words(program: &ProgramStatus) -> String {

@@ -118,20 +118,22 @@ proptest! {
     }
 }
 
-/// 4 GB of memory and of disk.
+/// Item 7 of the issue, with objects of four bytes.
 #[test]
-#[ignore = "minutes"]
-fn a_million_objects_are_collected_and_none_is_restored() {
-    let options = Options::new("heap").bytes_max((1 << 20) * 4096).swap_in(std::env::temp_dir()).without_memoryd();
+#[ignore = "seconds, in a debug build"]
+fn soak_a_million_objects_are_collected_and_none_is_restored() {
+    let options = Options::new("heap").bytes_max(64 << 20).swap_in(std::env::temp_dir()).without_memoryd();
     let region = Region::create(options).expect("this machine allows it");
     let mut heap = heap(&region);
     let last = list(&mut heap, 1_000_000);
     let _root = heap.root(last).expect("it is there");
     region.save().expect("the disk has room");
-    let nine_tenths = 900_000 * 4096;
-    let taken = daemon_of(&region).reclaim(nine_tenths, || true).expect("holes can be made");
+    let all = region.counts().resident_bytes;
+    daemon_of(&region).reclaim(all / 10 * 9, || true).expect("holes can be made");
+    let out = 1_000_000 - region.counts().resident;
     let begun = std::time::Instant::now();
     assert_eq!(heap.collect().kept, 1_000_000);
-    println!("{} objects were out; collected in {:?}", taken.objects, begun.elapsed());
+    println!("{all} bytes; {out} objects were out; collected in {:?}", begun.elapsed());
     assert_eq!(region.counts().restored, 0);
+    assert!(out >= 900_000, "{out}");
 }

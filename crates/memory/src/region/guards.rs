@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 
 use super::table::{Entry, WRITES};
+use crate::bundles::Spot;
 use crate::error::AccessError;
 use crate::limits::GUARDS_MAX;
 use crate::pool::{Pool, Slot};
@@ -42,7 +43,7 @@ impl<'a> Hazard<'a> {
     fn publish(pool: &'a Pool, value: u64) -> Result<Hazard<'a>, AccessError> {
         let taken = &pool.taken;
         let free = taken.get().trailing_ones();
-        let Some(slot) = pool.line().slots.get(free as usize) else {
+        let Some(slot) = pool.line().slots[..GUARDS_MAX].get(free as usize) else {
             return Err(AccessError::TooManyGuards { most: GUARDS_MAX });
         };
         let bit = 1 << free;
@@ -80,8 +81,9 @@ impl Pool {
             restoring::make_usable(&self.shared, slot.index)?;
         };
         entry.was_read.store(1, Ordering::Relaxed);
-        // SAFETY: the hazard slot was published before the word was found usable, and stays until the guard is dropped; `slot` is borrowed.
-        let bytes = unsafe { self.shared.data.bytes(offset, slot.bytes as usize) };
+        // SAFETY: the hazard slot was published before the word was found usable, and stays until the guard is dropped; `slot` is borrowed, and no
+        // other object has its bytes.
+        let bytes = unsafe { self.shared.data.bytes(offset + slot.offset(), slot.bytes as usize) };
         Ok(ReadGuard { bytes, _hazard: hazard })
     }
 
@@ -103,8 +105,27 @@ impl Pool {
         // A dirty object is not claimed, so nobody moves it.
         let offset = entry.offset.load(Ordering::Relaxed);
         // SAFETY: as for a reader; the word was dirty after the slot was published, and the `Slot` was borrowed mutably by the caller.
-        let bytes = unsafe { self.shared.data.bytes_mut(offset, slot.bytes as usize) };
+        let bytes = unsafe { self.shared.data.bytes_mut(offset + slot.offset(), slot.bytes as usize) };
         Ok(WriteGuard { bytes, _hazard: hazard })
+    }
+
+    /// Fills an object of a bundle that nobody else knows yet. Returns whether it did: memoryd may have claimed the bundle.
+    pub(crate) fn fill(&self, spot: Spot, content: &[u8]) -> bool {
+        let entry = self.shared.table.entry(spot.entry);
+        let [.., hazard] = &self.line().slots;
+        hazard.store((u64::from(spot.entry) + 1) | WRITES, Ordering::Relaxed);
+        // As for a guard.
+        compiler_fence(Ordering::SeqCst);
+        let is_filled = is_dirty_now(entry);
+        if is_filled {
+            entry.was_written.store(1, Ordering::Relaxed);
+            at(Point::PutFills);
+            let offset = entry.offset.load(Ordering::Relaxed) + spot.offset();
+            // SAFETY: as for a writer: the word was dirty after the slot was published. The spot was taken for this object, so no other one has its bytes.
+            unsafe { self.shared.data.bytes_mut(offset, content.len()) }.copy_from_slice(content);
+        }
+        hazard.store(0, Ordering::Release);
+        is_filled
     }
 
     fn entry_of(&self, slot: &Slot) -> &Entry {

@@ -17,7 +17,7 @@ use crate::word::Word;
 /// "IOLITEMT", the first bytes of a table.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"IOLITEMT");
 /// The version of this layout.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 const LINES_AT: u64 = PAGE_BYTES;
 const ENTRIES_AT: u64 = LINES_AT + POOLS_MAX as u64 * size_of::<Line>() as u64;
@@ -52,7 +52,8 @@ pub enum Mode {
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Line {
-    pub slots: [AtomicU64; GUARDS_MAX],
+    /// One for each guard, and the last one for the pool's own puts into bundles.
+    pub slots: [AtomicU64; GUARDS_MAX + 1],
 }
 
 /// Set in a hazard slot by a guard that writes.

@@ -10,7 +10,7 @@ const PAGE: usize = 4096;
 pub(crate) fn region(bytes_max: u64) -> Region {
     let hour = std::time::Duration::from_secs(3600);
     let options = Options::new("test").bytes_max(bytes_max).entries_max(4000).swap_in(std::env::temp_dir());
-    Region::create(options.without_memoryd().save_every(hour)).expect("this machine allows it")
+    Region::create(options.without_memoryd().without_bundles().save_every(hour)).expect("this machine allows it")
 }
 
 /// The daemon's view of it, as over a socket.

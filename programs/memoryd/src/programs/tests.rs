@@ -17,7 +17,7 @@ const NUMBER: u64 = 7;
 pub(crate) fn region() -> (Region, Slot) {
     let options = Options::new("test").bytes_max(1 << 20).swap_in(std::env::temp_dir()).without_memoryd();
     let region = Region::create(options.save_every(Duration::from_secs(3600))).expect("this machine allows it");
-    let slot = region.pool().expect("it is the first").put(b"x").expect("there is room");
+    let slot = region.pool().expect("it is the first").put(&[7; 4096]).expect("there is room");
     region.save().expect("the disk has room");
     region.background();
     (region, slot)

@@ -1,10 +1,30 @@
 import java.io.BufferedReader;
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
 import java.io.InputStreamReader;
+import java.io.ObjectInputStream;
+import java.io.ObjectOutputStream;
+import java.io.Serializable;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
 import java.lang.ref.WeakReference;
+import java.lang.reflect.Array;
+import java.lang.reflect.Field;
+import java.nio.ByteBuffer;
+import java.nio.CharBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
+import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.zip.DataFormatException;
+import java.util.zip.Deflater;
+import java.util.zip.Inflater;
 
 /**
  * A program that knows nothing of memoryd. It holds arrays in every way that the tests look at, and answers "check" with one line: "right" and
@@ -119,6 +139,119 @@ public class Held {
         }
     }
 
+    /** An array that a field holds, and that is reached by every way around the field: what comes back must be seen by each of them. */
+    static class Ways implements Cloneable, Serializable {
+        private byte[] bytes = new byte[8192];
+        private static final Field FIELD;
+        private static final VarHandle HANDLE;
+        private static final sun.misc.Unsafe UNSAFE;
+        private static final long OFFSET;
+
+        static {
+            try {
+                FIELD = Ways.class.getDeclaredField("bytes");
+                HANDLE = MethodHandles.lookup().findVarHandle(Ways.class, "bytes", byte[].class);
+                Field unsafe = sun.misc.Unsafe.class.getDeclaredField("theUnsafe");
+                unsafe.setAccessible(true);
+                UNSAFE = (sun.misc.Unsafe) unsafe.get(null);
+                OFFSET = UNSAFE.objectFieldOffset(FIELD);
+            } catch (ReflectiveOperationException absent) {
+                throw new ExceptionInInitializerError(absent);
+            }
+        }
+
+        @Override
+        public Ways clone() {
+            try {
+                return (Ways) super.clone();
+            } catch (CloneNotSupportedException never) {
+                throw new AssertionError(never);
+            }
+        }
+
+        byte[] copied() throws IOException, ClassNotFoundException {
+            ByteArrayOutputStream written = new ByteArrayOutputStream();
+            try (ObjectOutputStream out = new ObjectOutputStream(written)) {
+                out.writeObject(this);
+            }
+            try (ObjectInputStream in = new ObjectInputStream(new ByteArrayInputStream(written.toByteArray()))) {
+                return ((Ways) in.readObject()).bytes;
+            }
+        }
+
+        /** Writes by one way and reads by the others; the twin was cloned before, and has the same array. */
+        boolean isRight(Ways twin, int turn) throws Exception {
+            ((byte[]) HANDLE.getVolatile(this))[turn % 8192] = (byte) turn;
+            byte[] seen = (byte[]) FIELD.get(this);
+            boolean isSame = seen == bytes && seen == UNSAFE.getObject(this, OFFSET) && seen == twin.bytes && HANDLE.compareAndSet(this, seen, seen);
+            return isSame && twin.bytes[turn % 8192] == (byte) turn && Arrays.equals(copied(), bytes) && Array.getLength(bytes) == 8192;
+        }
+    }
+
+    /** Native code of the JDK is in critical sections of JNI on these arrays nearly all the time. */
+    static class Packer extends Thread {
+        private final byte[] plain = new byte[64 << 10];
+        private final byte[] packed = new byte[128 << 10];
+        private final byte[] unpacked = new byte[64 << 10];
+        volatile boolean wrong;
+
+        @Override
+        public void run() {
+            Deflater deflater = new Deflater(1);
+            Inflater inflater = new Inflater();
+            try {
+                for (int turn = 1; ; turn++) {
+                    plain[turn & 0xffff] = (byte) turn;
+                    deflater.reset();
+                    deflater.setInput(plain);
+                    deflater.finish();
+                    int length = deflater.deflate(packed);
+                    inflater.reset();
+                    inflater.setInput(packed, 0, length);
+                    if (inflater.inflate(unpacked) != plain.length || !Arrays.equals(plain, unpacked)) {
+                        wrong = true;
+                    }
+                }
+            } catch (DataFormatException damaged) {
+                wrong = true;
+            }
+        }
+    }
+
+    /** Arrays in the JDK's own objects that are taken: buffers, and values of maps. */
+    static class Jdk {
+        final ByteBuffer buffer = ByteBuffer.allocate(8192);
+        final ByteBuffer view = buffer.asReadOnlyBuffer();
+        final CharBuffer characters = CharBuffer.allocate(4096);
+        final Map<Integer, byte[]> hashed = new HashMap<>();
+        final Map<Integer, byte[]> linked = new LinkedHashMap<>();
+        final Map<Integer, byte[]> sorted = new TreeMap<>();
+        final Map<Integer, byte[]> concurrent = new ConcurrentHashMap<>();
+
+        Jdk() {
+            for (int key = 0; key < 50; key++) {
+                for (Map<Integer, byte[]> map : List.of(hashed, linked, sorted, concurrent)) {
+                    map.put(key, new byte[4096]);
+                }
+            }
+        }
+
+        /** Writes to all, and reads what was written the last time. */
+        boolean isRight(int turn) {
+            boolean isRight = buffer.getInt(100) == turn && view.getInt(100) == turn && characters.get(7) == (char) turn;
+            buffer.putInt(100, turn + 1);
+            characters.put(7, (char) (turn + 1));
+            for (Map<Integer, byte[]> map : List.of(hashed, linked, sorted, concurrent)) {
+                for (Map.Entry<Integer, byte[]> entry : map.entrySet()) {
+                    byte[] value = entry.getValue();
+                    isRight &= value.length == 4096 && value[entry.getKey()] == (byte) turn && map.containsValue(value);
+                    value[entry.getKey()]++;
+                }
+            }
+            return isRight;
+        }
+    }
+
     static final byte[] CONSTANT = new byte[8192];
     static byte[] changing = new byte[8192];
     final List<Entry> entries = new ArrayList<>();
@@ -132,10 +265,14 @@ public class Held {
     final List<byte[]> listed = new ArrayList<>(List.of(new byte[8192]));
     final Counter counter = new Counter();
     final Changer changer = new Changer();
+    final Packer packer = new Packer();
+    final Jdk jdk = new Jdk();
+    final Ways ways = new Ways();
+    final Ways twin = ways.clone();
     private byte[] local = new byte[8192];
     int checks;
 
-    String check() {
+    String check() throws Exception {
         int wrong = 0;
         for (Entry entry : entries) {
             wrong += entry.isRight() ? 0 : 1;
@@ -144,7 +281,8 @@ public class Held {
         String what = wrong > 0 ? wrong + " entries" : !kinds.isRight() ? "kinds" : System.identityHashCode(hashed) != hash ? "hash"
                 : key.get() != keyed ? "weak reference" : pair.one().length != 8192 ? "record" : listed.get(0).length != 8192 ? "list"
                 : CONSTANT.length != 8192 || changing.length != 8192 ? "static" : counter.wrong ? "a write in a loop was lost"
-                : changer.wrong ? "a write between moments was lost" : seen.length != 8192 ? "local" : null;
+                : changer.wrong ? "a write between moments was lost" : packer.wrong ? "native code saw other bytes"
+                : !ways.isRight(twin, checks) ? "a way around the field" : !jdk.isRight(checks) ? "an object of the JDK" : seen.length != 8192 ? "local" : null;
         checks++;
         return what == null ? "right " + checks : "wrong: " + what;
     }
@@ -177,7 +315,15 @@ public class Held {
         held.changer.setDaemon(true);
         held.counter.start();
         held.changer.start();
-        Runtime.getRuntime().addShutdownHook(new Thread(() -> System.out.println("at the end " + held.check())));
+        held.packer.setDaemon(true);
+        held.packer.start();
+        Runtime.getRuntime().addShutdownHook(new Thread(() -> {
+            try {
+                System.out.println("at the end " + held.check());
+            } catch (Exception wrong) {
+                System.out.println("at the end " + wrong);
+            }
+        }));
         System.out.println("up");
         held.serve();
     }

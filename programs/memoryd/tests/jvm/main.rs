@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use iolite_memory::agent::FromAgent;
+use iolite_memory::agent::{FromAgent, Reason};
 use iolite_memory::message::{FromDaemon, ProgramStatus, ToDaemon};
 use iolite_memoryd::{Ask, AskError};
 use java::Program;
@@ -112,12 +112,21 @@ fn a_jvm_program_is_frozen_and_taken_from_and_has_everything_again() {
         other => panic!("no survey: {other:?}"),
     };
     assert!(survey.eligible >= ENTRIES as u64 && survey.eligible < survey.arrays, "{survey:?}");
+    let left: u64 = survey.left.iter().map(|left| left.arrays).sum();
+    assert_eq!(survey.eligible + left, survey.arrays, "each array is counted once: {survey:?}");
+    // Two of its arrays are in static fields, one is locked, and others are in a record, in a list, and in a running method.
+    for reason in [Reason::Stack, Reason::StaticField, Reason::Element, Reason::ForeignField] {
+        assert!(survey.left.iter().any(|left| left.reason == reason), "{reason:?}: {survey:?}");
+    }
+    let large: u64 = survey.sizes.iter().filter(|class| class.below_bytes != 64).map(|class| class.bytes).sum();
+    assert!(large >= survey.array_bytes, "{survey:?}");
     let reclaim = ToDaemon::Reclaim { pid, bytes_max: u64::MAX };
     assert!(bed.refusal(&reclaim).contains("in the foreground"));
     for round in 0..3 {
         assert_eq!(program.ask("rounds"), format!("right {}", 2 * round + 1));
         let (arrays, bytes) = bed.freeze(pid);
-        assert!(arrays >= ENTRIES as u64, "{arrays}");
+        // Those of its entries, and those of the JDK's buffers and maps.
+        assert!(arrays >= ENTRIES as u64 + 200, "{arrays}");
         assert!(bed.take(pid) >= bytes);
         let [status] = <[_; 1]>::try_from(bed.programs()).expect("there is one program");
         assert!(status.background && status.objects == arrays && status.resident_bytes == 0, "{status:?}");
@@ -163,6 +172,49 @@ fn a_program_that_dies_while_it_is_frozen_leaves_the_others_alone() {
     assert!(bed.refusal(&ToDaemon::Foreground { pid: dies.pid() }).contains("no region"));
     assert_eq!(bed.thaw(lives.pid()).1, 0);
     assert_eq!(lives.ask("check"), "right 1");
+}
+
+/// A test that prints what the survey of each program says, and how far the program shrinks.
+#[test]
+#[ignore = "minutes, and libraries from Maven Central"]
+fn soak_real_programs_answer_as_before() {
+    let bed = Bed::new("real");
+    for real in &java::REAL {
+        match (real.start(), real.start()) {
+            (Some(plain), Some(frozen)) => freeze_again_and_again(&bed, real.class, plain, frozen),
+            _ => eprintln!("not run: {}: Maven does not bring {:?}", real.class, real.artifacts),
+        }
+    }
+}
+
+/// One program is left alone, and the other one is frozen between any two answers.
+fn freeze_again_and_again(bed: &Bed, name: &str, mut plain: Program, mut frozen: Program) {
+    let pid = frozen.pid();
+    bed.adopt(pid);
+    println!("{name}: {:?}", bed.ask(&ToDaemon::Survey { pid }).expect("it answers"));
+    for _ in 0..5 {
+        assert_eq!(frozen.ask("more"), plain.ask("more"), "{name}");
+        let before = frozen.resident_bytes();
+        let (arrays, bytes) = bed.freeze(pid);
+        assert!(bed.take(pid) >= bytes);
+        let rests = frozen.resident_bytes();
+        println!("{name}: {arrays} arrays of {bytes} bytes; {before} bytes resident, {rests} while it rests");
+        assert_eq!(bed.thaw(pid), (arrays, 0), "{name}");
+    }
+    assert_eq!(frozen.ask("more"), plain.ask("more"), "{name}");
+}
+
+/// A walk of the heap of OpenJDK 25 leaves an identity hash in each object, so nobody can tell any more which arrays had one.
+#[test]
+fn a_program_of_a_later_release_is_refused_and_lives_on() {
+    let Some(java) = java::later_java() else {
+        eprintln!("not run: this machine has no OpenJDK 21 or later in /usr/lib/jvm");
+        return;
+    };
+    let bed = Bed::new("later");
+    let mut program = Program::start_with(&java, 10);
+    assert!(bed.refusal(&adopt(program.pid())).contains("OpenJDK 17 or 18"));
+    assert_eq!(program.ask("check"), "right 1");
 }
 
 /// A shutdown hook is a thread that starts.

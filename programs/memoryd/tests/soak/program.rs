@@ -114,7 +114,7 @@ impl<'a> User<'a> {
 
     fn made(&mut self) -> Object {
         let stamp = self.random.next_u64();
-        let bytes = 1024 << (self.random.next_u64() % 7);
+        let bytes = 128 << (self.random.next_u64() % 10);
         let mut content = vec![0; bytes];
         fill(&mut content, stamp);
         Object { slot: self.pool.put(&content).expect("there is room"), stamp }

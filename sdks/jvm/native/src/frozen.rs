@@ -13,6 +13,7 @@ use iolite_memory::limits::{ENTRIES_MAX, OBJECT_BYTES_MAX};
 use iolite_memory::{AccessError, Link, Options, Pool, Region, Restore, Slot};
 
 use crate::arrays::{self, Found};
+use crate::collection;
 use crate::header;
 use crate::shrink::Shrinking;
 use crate::threads::{Gate, Suspended};
@@ -63,8 +64,10 @@ struct Removed {
 impl Means<'_> {
     /// Says how much could be taken.
     pub fn survey(self) -> Result<Survey, String> {
+        // What nobody holds is not to be counted.
+        self.tools.collect();
         let suspended = self.gate.close(self.jni, self.tools)?;
-        let survey = self.with_tags(|tags| arrays::find(self.jni, tags).map(|(_, survey)| survey));
+        let survey = self.with_tags(|tags| arrays::survey(self.jni, tags));
         self.gate.open(self.jni, self.tools, suspended);
         survey
     }
@@ -76,16 +79,14 @@ impl Means<'_> {
     pub fn freeze(self, socket: &Path, folder: &Path) -> Result<Frozen, String> {
         let begun = Instant::now();
         let shrinking = Shrinking::begin();
-        let suspended = match self.gate.close(self.jni, self.tools) {
+        let suspended = match self.gate.close_at_rest(self.vm, self.jni, self.tools) {
             Ok(suspended) => suspended,
             Err(reason) => {
                 shrinking.end();
                 return Err(reason);
             }
         };
-        let removed = suspended
-            .probe(self.vm, self.tools)
-            .and_then(|()| self.with_tags(|tags| self.remove(tags, socket, folder)));
+        let removed = self.with_tags(|tags| self.remove(tags, socket, folder));
         let (region, pool, removed, survey) = match removed {
             Ok(removed) => removed,
             Err(reason) => {
@@ -183,7 +184,8 @@ impl Means<'_> {
     /// Collects, and puts back each array that something still holds.
     fn prove(self, removed: Vec<Removed>) -> Vec<Taken> {
         let jni = self.jni;
-        self.tools.collect();
+        // If none comes about, each array outlives it and goes back.
+        collection::collect(jni, self.tools, collection::WHILE_THREADS_REST);
         let mut taken = Vec::with_capacity(removed.len());
         for removed in removed {
             let survivor = jni.local(removed.weak);

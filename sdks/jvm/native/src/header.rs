@@ -4,6 +4,7 @@
 //! counts as such a one.
 //! Source: `markWord.hpp` of OpenJDK 17: 01 in the lowest bits is an object without a lock, bits 3 to 6 are its age, and the hash lies above.
 
+use crate::collection;
 use crate::vm::{Jni, Tools};
 
 const AGE: usize = 0b1111 << 3;
@@ -20,20 +21,15 @@ pub fn self_test(jni: Jni, tools: Tools) -> bool {
     const BYTE: usize = 1;
     let look = |array| jni.with_bytes(array, 1, |_, word| word);
     let Some(held) = jni.new_array(BYTE, 4096) else { return false };
-    let Some(dropped) = jni.new_array(BYTE, 4096) else { return false };
-    let weak = (jni.weak(held), jni.weak(dropped));
-    if weak.0.is_null() || weak.1.is_null() {
+    let weak = jni.weak(held);
+    if weak.is_null() {
         return false;
     }
     let was_plain = look(held).is_some_and(is_plain);
     let hash = jni.identity_hash(held);
     let is_hashed = hash.is_some() && look(held).is_some_and(|word| !is_plain(word));
-    jni.delete_local(dropped);
-    let collected = tools.collect();
-    let kept = jni.local(weak.0);
-    let freed = jni.local(weak.1);
-    let is_proof = collected && jni.is_same(kept, held) && freed.is_null();
-    jni.delete_weak(weak.0);
-    jni.delete_weak(weak.1);
+    let has_collected = collection::collect(jni, tools, collection::WHILE_THREADS_RUN);
+    let is_proof = has_collected && jni.is_same(jni.local(weak), held);
+    jni.delete_weak(weak);
     was_plain && is_hashed && is_proof
 }

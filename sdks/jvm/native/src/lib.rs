@@ -7,6 +7,7 @@
 #![deny(clippy::undocumented_unsafe_blocks)]
 
 mod arrays;
+mod collection;
 mod frozen;
 mod header;
 mod session;
@@ -50,7 +51,8 @@ fn start(vm: Vm, options: &str) -> Result<(), LoadError> {
     let (socket, swap_folder) = options.split_once('\n').ok_or(LoadError::Options)?;
     let setup = Setup { socket: PathBuf::from(socket), swap_folder: PathBuf::from(swap_folder) };
     let jni = vm.jni().ok_or(LoadError::Version)?;
-    // Release 19 has the first virtual threads, which are not suspended with the thread that carries them.
+    // Release 19 has the first virtual threads, which are not suspended with the thread that carries them. On 25 a walk of the heap leaves an identity
+    // hash in each object that it meets, so that `header.rs` could not tell any more which arrays had one.
     if jni.version() >> 16 >= 19 {
         return Err(LoadError::Version);
     }

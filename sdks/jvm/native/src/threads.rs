@@ -9,6 +9,7 @@ use std::sync::mpsc;
 use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 
+use crate::collection::{WHILE_THREADS_REST, collect};
 use crate::vm::{Jni, Object, Tools, Vm};
 
 const LOCKED: &str = "nothing panics while it holds this lock";
@@ -18,6 +19,10 @@ const GO_ON: &[&str] = &["Attach Listener", "Signal Dispatcher", "Reference Hand
 const ROUNDS: usize = 100;
 /// How long a collection may take before the program's threads go on. A thread in a critical section of JNI stops collections.
 const PROBE_WITHIN: Duration = Duration::from_secs(10);
+
+/// At how many moments the program's threads are suspended, to find one at which no thread is in a critical section.
+const MOMENTS: usize = 300;
+const BETWEEN_MOMENTS: Duration = Duration::from_micros(700);
 
 thread_local! {
     /// Whether this thread is the agent's own.
@@ -30,6 +35,19 @@ pub struct Gate {
     opened: Condvar,
     /// Asks for the program's return.
     wake: fn(),
+}
+
+/// How a collection went while the program's threads are suspended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Probed {
+    /// No suspended thread is in the way of the collector, nor of this library.
+    Collected,
+    /// One is in a critical section of JNI: it ends that when it goes on. This library must enter none meanwhile, for it would wait for ever.
+    PutOff,
+    /// One kept the collector waiting. The program's threads run again.
+    Waited,
+    /// There is no thread to try it with.
+    NoThread,
 }
 
 /// Threads that this library has suspended, as global references.
@@ -84,6 +102,28 @@ impl Gate {
         Err("the program starts threads all the time: try again when it rests".to_owned())
     }
 
+    /// Suspends the program's threads at a moment at which none of them is in the way of the collector.
+    ///
+    /// # Errors
+    /// When there is no such moment. All threads go on then.
+    pub fn close_at_rest(&self, vm: Vm, jni: Jni, tools: Tools) -> Result<Suspended, String> {
+        for _ in 0..MOMENTS {
+            let suspended = self.close(jni, tools)?;
+            let probed = suspended.probe(vm, tools);
+            if probed == Probed::Collected {
+                return Ok(suspended);
+            }
+            self.open(jni, tools, suspended);
+            match probed {
+                // Whatever it copies or packs has an end.
+                Probed::Collected | Probed::PutOff => std::thread::sleep(BETWEEN_MOMENTS),
+                Probed::Waited => break,
+                Probed::NoThread => return Err("no thread may be started: raise the limit".to_owned()),
+            }
+        }
+        Err("a thread of the program keeps the collector waiting, in native code: try again later".to_owned())
+    }
+
     /// Lets all threads go on.
     pub fn open(&self, jni: Jni, tools: Tools, suspended: Suspended) {
         suspended.resume(tools);
@@ -116,19 +156,16 @@ impl Suspended {
         let _ = tools.resume(&self.threads);
     }
 
-    /// Collects garbage once, with nothing taken yet. Where a suspended thread keeps the collector waiting, all threads go on, and then it ends.
-    ///
-    /// # Errors
-    /// When that was so. The program's threads run then.
-    pub fn probe(&self, vm: Vm, tools: Tools) -> Result<(), String> {
+    /// Collects garbage, with nothing taken yet. Where a suspended thread keeps the collector waiting, all threads go on, and then it ends.
+    pub fn probe(&self, vm: Vm, tools: Tools) -> Probed {
         let (done, is_done) = mpsc::channel();
         let collecting = std::thread::Builder::new().name("memory-probe".to_owned()).spawn(move || {
-            let collected = attach_ours(vm).is_some_and(|_| tools.collect());
+            let collected = attach_ours(vm).is_some_and(|jni| collect(jni, tools, WHILE_THREADS_REST));
             vm.detach();
             // The other side waits for it, or has gone on without.
             let _ = done.send(collected);
         });
-        let collecting = collecting.map_err(|error| format!("no thread may be started: raise the limit ({error})"))?;
+        let Ok(collecting) = collecting else { return Probed::NoThread };
         let outcome = is_done.recv_timeout(PROBE_WITHIN);
         if outcome.is_err() {
             self.resume(tools);
@@ -136,13 +173,9 @@ impl Suspended {
         // It panics nowhere, and ends now that the program's threads go on.
         let _ = collecting.join();
         match outcome {
-            Ok(true) => Ok(()),
-            Ok(false) => {
-                Err("the JVM collects no garbage for agents: start it without the option that forbids it".into())
-            }
-            Err(_) => {
-                Err("a thread of the program keeps the collector waiting, in native code: try again later".into())
-            }
+            Ok(true) => Probed::Collected,
+            Ok(false) => Probed::PutOff,
+            Err(_) => Probed::Waited,
         }
     }
 }

@@ -42,6 +42,9 @@ unsafe impl Sync for Tools {}
 /// The callback of a heap walk.
 pub type OnReference = extern "C" fn(i32, *const c_void, i64, i64, i64, *mut i64, *mut i64, i32, *mut c_void) -> i32;
 
+/// The callback of a visit to each object.
+pub type OnObject = extern "C" fn(i64, i64, *mut i64, i32, *mut c_void) -> i32;
+
 /// The function at a place of a table.
 ///
 /// # Safety
@@ -406,6 +409,22 @@ impl Tools {
             none
         );
         self.taken(count, memory)
+    }
+
+    /// Calls back for every object of the heap.
+    pub fn each<T>(self, callback: OnObject, state: &mut T) -> bool {
+        let mut callbacks = [None::<OnObject>; 16];
+        callbacks[0] = Some(callback);
+        let state: *mut T = state;
+        call!(
+            self.0,
+            115,
+            fn(i32, Object, *const c_void, *mut c_void) -> i32,
+            0,
+            std::ptr::null_mut(),
+            callbacks.as_ptr().cast(),
+            state.cast()
+        ) == 0
     }
 
     /// Calls back for every reference of the heap.
