@@ -60,7 +60,9 @@ mod tests {
 
         fn run(&self, command: &str, options: &str) -> Option<mpsc::Receiver<String>> {
             let (lines, answer) = mpsc::channel(2);
-            [command, options].map(|line| lines.try_send(line.to_owned()).expect("there is room"));
+            for line in [command, options] {
+                lines.try_send(line.to_owned()).expect("there is room");
+            }
             (command == "echo").then_some(answer)
         }
     }

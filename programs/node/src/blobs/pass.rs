@@ -24,7 +24,7 @@ use crate::Standing;
 use crate::blob_store::{BlobStore, Unavailable};
 use crate::blobs::asks::Asks;
 use crate::blobs::rows::{Pages, SweepError, schema_at, tables_with_blobs};
-use crate::blobs::usage::Amount;
+use crate::blobs::usage::{Amount, Listing};
 
 /// How often the store is asked whether it still keeps the history that a row may name garbage in.
 const HISTORY_ASKED_EACH: Duration = Duration::from_secs(1);
@@ -52,6 +52,7 @@ pub(crate) struct Pass<'a> {
     asked: Counter,
     deletes: JoinSet<(ObjectName, Result<(), Unavailable>)>,
     holding: Holding,
+    listing: Listing,
 }
 
 /// Has the history kept that is read, as long as it lives.
@@ -83,7 +84,8 @@ impl<'a> Pass<'a> {
         let tables = tables_with_blobs(&schema_at(asks, at).await?);
         let rows = Pages::new(asks, Some(at), tables.iter().copied().chain([TableId::of(SEALS_TABLE)]));
         let (client, asked) = (ClientId(Id::from_u128(random_id())), Counter(0));
-        let pass = Pass { asks, chunks, store, at, tables, rows, client, asked, deletes: JoinSet::new(), holding };
+        let (deletes, listing) = (JoinSet::new(), Listing::default());
+        let pass = Pass { asks, chunks, store, at, tables, rows, client, asked, deletes, holding, listing };
         let live = pass.leases().await?;
         let Order { is_dry, grace } = order;
         let sweep = Sweep::new(SweepSettings { store, live, after, grace, is_dry });
@@ -102,7 +104,13 @@ impl<'a> Pass<'a> {
     async fn drive(mut self, mut sweep: Sweep, mut found: impl FnMut(&SweepReport)) -> SweepReport {
         loop {
             let done = match sweep.poll() {
-                Some(SweepEffect::Done(report)) => return report,
+                Some(SweepEffect::Done(report)) => {
+                    if report.deleted == report.garbage {
+                        let gone = Amount { chunks: report.garbage, bytes: report.garbage_bytes };
+                        self.chunks.usage().deleted(self.listing, gone);
+                    }
+                    return report;
+                }
                 Some(SweepEffect::List) => self.list(&mut sweep).await,
                 Some(SweepEffect::Read) => self.read(&mut sweep).await,
                 Some(SweepEffect::Load(object)) => self.load(&mut sweep, object).await,
@@ -124,7 +132,7 @@ impl<'a> Pass<'a> {
         }
     }
 
-    async fn list(&self, sweep: &mut Sweep) -> Result<(), SweepError> {
+    async fn list(&mut self, sweep: &mut Sweep) -> Result<(), SweepError> {
         let before = self.chunks.usage().before_listing();
         let mut all = Amount::default();
         let each = |object, bytes| {
@@ -132,7 +140,7 @@ impl<'a> Pass<'a> {
             sweep.handle(SweepInput::Listed(vec![(object, bytes)]));
         };
         self.chunks.list(self.store, each).await?;
-        self.chunks.usage().listed(before, all);
+        self.listing = self.chunks.usage().listed(before, all);
         sweep.handle(SweepInput::ListEnd);
         Ok(())
     }
@@ -220,4 +228,85 @@ impl<'a> Pass<'a> {
 
 fn catalog() -> Read {
     Read::Range { table: Catalog::table(), range: KeyRange::all() }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::OnceLock;
+
+    use iolite_store::{CommitReply, ReadReply};
+    use iolite_values::ChunkId;
+
+    use super::*;
+    use crate::blob_store::BlobAddress;
+    use crate::blobs::asks::SweeperAsk;
+    use crate::config::BlobsConfig;
+
+    const AT: Timestamp = Timestamp::from_u64(7);
+    const STORE: StoreIncarnation = StoreIncarnation(Id::from_u128(5));
+
+    /// A store of rows that has none, and answers validations so.
+    fn empty_store(valid: impl Fn(&[Read]) -> Reply + Send + Sync + 'static) -> Arc<Asks> {
+        let own: Arc<OnceLock<Arc<Asks>>> = Arc::default();
+        let asks = own.clone();
+        let answer = move |ask| {
+            let SweeperAsk::Request(id, request) = ask else { return };
+            let reply = match request {
+                Request::ReadAt { at, .. } => Reply::ReadAt(Ok(ReadReply { at, rows: Vec::new(), is_cut: false })),
+                Request::Validate { reads, .. } => valid(&reads),
+                Request::Acknowledge { .. } => Reply::Acknowledged,
+                other => panic!("a sweep of no tables asks {other:?}"),
+            };
+            asks.get().expect("it is made").answer(id, reply);
+        };
+        let asks = own.get_or_init(|| Asks::new(answer)).clone();
+        asks.stands(Some((STORE, AT)));
+        asks
+    }
+
+    /// Sweeps a store that has one object, which nothing names. Says whether that is left.
+    async fn sweep(valid: impl Fn(&[Read]) -> Reply + Send + Sync + 'static) -> (SweepReport, bool) {
+        let folder = std::env::temp_dir().join(format!("iolite-pass-{:032x}", random_id()));
+        let chunks = BlobStore::open(&BlobsConfig::at(BlobAddress::Folder(folder.clone()))).expect("it is made");
+        let lease = LeaseName(Id::from_u128(9));
+        let object = ObjectName { store: STORE, lease, chunk: ChunkId::of(b"a") };
+        chunks.store(object, b"a".into()).await.expect("stored");
+        let (asks, order) = (empty_store(valid), Order { is_dry: false, grace: Duration::ZERO });
+        let report = Pass::run(&asks, &chunks, order, None, |_| {}).await.expect("it begins");
+        let is_left = chunks.is_there(object).await.expect("it can be asked");
+        std::fs::remove_dir_all(folder).expect("removed");
+        (report, is_left)
+    }
+
+    fn changed() -> Reply {
+        Reply::Validated(Validity::Changed { at_least: AT })
+    }
+
+    #[tokio::test]
+    async fn garbage_is_deleted_once_the_store_says_that_its_lease_is_unchanged() {
+        let (report, is_left) = sweep(|_| Reply::Validated(Validity::Valid)).await;
+        assert_eq!((report.garbage, report.deleted, is_left), (1, 1, false));
+        let (report, is_left) =
+            sweep(|reads| if reads.len() > 1 { changed() } else { Reply::Validated(Validity::Valid) }).await;
+        assert_eq!((report.garbage, report.failure, is_left), (0, None, true), "it is left to the next sweep");
+    }
+
+    /// A lease may be above the timestamp at which the store has committed the reads.
+    #[tokio::test]
+    async fn a_store_that_cannot_tell_has_not_said_that_a_lease_is_unchanged() {
+        let committed = |reads: &[Read]| match reads.len() {
+            1 => Reply::Validated(Validity::Valid),
+            _ => Reply::Commit(CommitReply::Forgotten),
+        };
+        let (report, is_left) = sweep(committed).await;
+        assert_eq!((report.garbage, is_left), (0, true));
+    }
+
+    /// Rows of a backup come without leases, behind a mark in the catalog.
+    #[tokio::test]
+    async fn a_sweep_ends_if_the_catalog_has_changed() {
+        let (report, is_left) = sweep(|_| changed()).await;
+        assert!(report.failure.is_some_and(|problem| problem.contains("being restored")));
+        assert!(is_left);
+    }
 }

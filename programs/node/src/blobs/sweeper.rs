@@ -184,10 +184,6 @@ impl Sweeper {
                 found(&report);
             };
             let report = Pass::run(&self.asks, &self.chunks, order, after, told).await?;
-            if report.deleted == report.garbage {
-                let (chunks, bytes) = (report.garbage, report.garbage_bytes);
-                self.chunks.usage().deleted(Amount { chunks, bytes });
-            }
             self.metrics.deleted.add(report.deleted);
             after = report.next;
             all = joined(all, &report);
@@ -250,6 +246,8 @@ fn joined(before: SweepReport, later: &SweepReport) -> SweepReport {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::blob_store::BlobAddress;
+    use crate::config::BlobsConfig;
 
     #[test]
     fn a_store_is_swept_once_a_day_and_at_once_when_it_becomes_nearly_full() {
@@ -263,5 +261,26 @@ mod tests {
     fn passes_add_up() {
         let report = |garbage, deleted| SweepReport { objects: 9, garbage, deleted, ..SweepReport::default() };
         assert_eq!(joined(report(2, 2), &report(3, 1)), report(5, 3));
+    }
+
+    #[tokio::test]
+    async fn two_sweeps_go_on_at_a_time_and_a_third_is_refused() {
+        let folder = std::env::temp_dir().join(format!("iolite-sweeps-{:032x}", iolite_host::random_id()));
+        let chunks = BlobStore::open(&BlobsConfig::at(BlobAddress::Folder(folder.clone()))).expect("it is made");
+        // The gateway serves nobody yet, so they wait.
+        let sweeper = Sweeper::new(Asks::new(|_| {}), chunks, &Metrics::default(), |_| {});
+        let order = Order { is_dry: false, grace: Duration::ZERO };
+        let running: Vec<_> = (0..SWEEPS_MAX)
+            .map(|_| {
+                let own = sweeper.clone();
+                tokio::spawn(async move { own.sweep_now(order, |_| {}).await.is_some() })
+            })
+            .collect();
+        while sweeper.room.available_permits() > 0 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(sweeper.sweep_now(order, |_| {}).await, None);
+        running.iter().for_each(tokio::task::JoinHandle::abort);
+        std::fs::remove_dir_all(folder).expect("removed");
     }
 }

@@ -61,10 +61,15 @@ pub(crate) struct Usage {
     fullness: watch::Sender<Fullness>,
 }
 
+/// Names a listing of the store.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Listing(u64);
+
 #[derive(Default)]
 struct Counted {
     /// The last listing, without what was deleted since, and what had been stored when it began.
     listed: Option<(Amount, Amount)>,
+    last: Listing,
     /// All that this process has stored.
     stored: Amount,
     shown: Option<(Metric, Metric)>,
@@ -100,13 +105,21 @@ impl Usage {
         self.counted.lock().unwrap_or_else(PoisonError::into_inner).stored
     }
 
-    pub fn listed(&self, before: Amount, listed: Amount) {
-        self.change(|counted| counted.listed = Some((listed, before)));
+    pub fn listed(&self, before: Amount, listed: Amount) -> Listing {
+        self.change(|counted| {
+            counted.listed = Some((listed, before));
+            counted.last = Listing(counted.last.0 + 1);
+            counted.last
+        })
     }
 
-    /// A sweep has deleted so much of what was listed.
-    pub fn deleted(&self, amount: Amount) {
-        self.change(|counted| counted.listed = counted.listed.map(|(listed, before)| (listed.minus(amount), before)));
+    /// A sweep has deleted so much of what was in this listing. If there is a later one, it may lack that already.
+    pub fn deleted(&self, of: Listing, amount: Amount) {
+        self.change(|counted| {
+            if counted.last == of {
+                counted.listed = counted.listed.map(|(listed, before)| (listed.minus(amount), before));
+            }
+        });
     }
 
     /// `None`: the store was not listed yet.
@@ -118,9 +131,9 @@ impl Usage {
         self.fullness.subscribe()
     }
 
-    fn change(&self, change: impl FnOnce(&mut Counted)) {
+    fn change<T>(&self, change: impl FnOnce(&mut Counted) -> T) -> T {
         let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
-        change(&mut counted);
+        let changed = change(&mut counted);
         let now = counted.now();
         if let (Some((bytes, chunks)), Some(now)) = (&counted.shown, now) {
             bytes.set(now.bytes);
@@ -128,6 +141,7 @@ impl Usage {
         }
         let is = fullness(now.map(|now| now.bytes), self.bytes_max);
         self.fullness.send_if_modified(|fullness| std::mem::replace(fullness, is) != is);
+        changed
     }
 }
 
@@ -158,14 +172,25 @@ mod tests {
         let before = usage.before_listing();
         // Stored while the store is listed: it may be in the list, and counts nevertheless.
         usage.stored(50);
-        usage.listed(before, of(8, 700));
+        let listing = usage.listed(before, of(8, 700));
         assert_eq!((usage.now(), *fullness.borrow()), (Some(of(9, 750)), Fullness::Free));
         usage.stored(150);
         assert_eq!((usage.now(), *fullness.borrow()), (Some(of(10, 900)), Fullness::Nearly));
         usage.stored(100);
         assert_eq!(*fullness.borrow(), Fullness::Full);
-        usage.deleted(of(4, 400));
+        usage.deleted(listing, of(4, 400));
         assert_eq!((usage.now(), *fullness.borrow()), (Some(of(7, 600)), Fullness::Free));
+    }
+
+    /// Else two sweeps that delete the same garbage would make the store look emptier than it is.
+    #[test]
+    fn what_a_later_listing_lacks_already_is_not_taken_off_again() {
+        let usage = Usage::new(Some(1_000));
+        let [first, second] = [900, 500].map(|bytes| usage.listed(usage.before_listing(), of(9, bytes)));
+        usage.deleted(first, of(4, 400));
+        assert_eq!(usage.now(), Some(of(9, 500)));
+        usage.deleted(second, of(1, 100));
+        assert_eq!(usage.now(), Some(of(8, 400)));
     }
 
     #[test]
