@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use iolite_machine::WallTime;
-use iolite_values::{Blob, Cell, ChunkId, ClientId, LeaseName, StoreIncarnation, Timestamp};
+use iolite_values::{Blob, Cell, ChunkId, ClientId, Id, LeaseName, StoreIncarnation, Timestamp};
 use iolite_wire::blobs::TreeId;
 
 /// The table whose rows are leases: the key is the lease, the columns are `client` and `until`.
@@ -33,6 +33,16 @@ pub struct ObjectName {
 impl std::fmt::Display for ObjectName {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}/{}/{}", self.store.0, self.lease.0, self.chunk)
+    }
+}
+
+impl ObjectName {
+    /// Reads the name that an object has in the store of chunks. `None`: it is no object of ours.
+    pub fn parse(text: &str) -> Option<ObjectName> {
+        let ids: Vec<Id> = text.split('/').map(str::parse).collect::<Result<_, _>>().ok()?;
+        let [store, lease, chunk] = ids[..] else { return None };
+        let chunk = ChunkId::from_bytes(chunk.to_bytes());
+        Some(ObjectName { store: StoreIncarnation(store), lease: LeaseName(lease), chunk })
     }
 }
 
@@ -118,6 +128,18 @@ impl Leases {
     pub fn seals_of(&self, lease: LeaseName) -> impl Iterator<Item = TreeId> {
         let from = (lease, TreeId(ChunkId::from_bytes([0; 16])));
         self.seals.range(from..).take_while(move |((own, _), _)| *own == lease).map(|((_, tree), _)| *tree)
+    }
+
+    /// Leases whose time is over, and leases that are gone of which a seal is left: what a gateway revokes.
+    pub fn over(&self, now: WallTime) -> BTreeSet<LeaseName> {
+        let over = self.leases.iter().filter(|(_, row)| row.until <= now).map(|(lease, _)| *lease);
+        let left = self.seals.keys().map(|(lease, _)| *lease).filter(|lease| !self.leases.contains_key(lease));
+        over.chain(left).collect()
+    }
+
+    /// How many leases there are.
+    pub fn count(&self) -> usize {
+        self.leases.len()
     }
 
     /// How many leases a client has.

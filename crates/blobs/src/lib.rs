@@ -115,7 +115,7 @@ pub use names::{Names, Need};
 pub use news::{News, Step, missing};
 pub use node::{NodeError, decode_node, encode_node};
 pub use pack::{pack, unpack};
-pub use rows::{RowTransaction, lease_read};
+pub use rows::{RowTransaction, blob_of_cell, blobs_of_row, lease_of_row, lease_read};
 pub use session::{Around, Done, Effect, Session, SessionInput, Ticket};
 pub use sweep::{Sweep, SweepEffect, SweepInput, SweepReport, SweepSettings};
 pub use upload::{Part, Upload, UploadError, UploadInput, UploadOutput};

@@ -18,6 +18,8 @@ pub const LEASES_OF_CLIENT_MAX: usize = 64;
 pub const CELLS_KNOWN_MAX: usize = 1024;
 /// For how long a lease is given, and given again when half of it is over and it is used.
 pub const LEASE_FOR: Duration = Duration::from_secs(24 * 60 * 60);
+/// Rows that one transaction deletes when it revokes a lease: the lease and its seals.
+pub const REVOKED_ROWS_MAX: usize = 1_000;
 /// Objects that a sweep holds the names of at a time. It looks at the others in its next pass.
 pub const SWEEP_OBJECTS_MAX: usize = 1_000_000;
 /// Leases that a sweep asks the store about at a time.

@@ -11,12 +11,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use iolite_machine::WallTime;
 use iolite_values::{
-    Cell, CellState, ChunkId, ClientId, ColumnId, Element, Id, KeyRange, LeaseName, Operation, Read, Row, RowKey,
+    Blob, Cell, CellState, ChunkId, ClientId, ColumnId, Element, Id, KeyRange, LeaseName, Operation, Read, Row, RowKey,
     TableId, Timestamp, Value, Write,
 };
 use iolite_wire::blobs::TreeId;
 
 use crate::leases::{LEASES_TABLE, Lease, Leases, RowCommit, SEALS_TABLE};
+use crate::limits::REVOKED_ROWS_MAX;
 
 const CLIENT: &str = "client";
 const UNTIL: &str = "until";
@@ -100,13 +101,23 @@ impl Leases {
         }
         let leases: BTreeSet<LeaseName> = named.iter().map(|(lease, _)| *lease).collect();
         let reads = leases.iter().map(|lease| lease_read(*lease)).collect();
-        let rows = leases.iter().flat_map(|lease| {
-            let of_lease = (TableId::of(LEASES_TABLE), lease_key(*lease));
-            let seals = self.seals_of(*lease).map(|tree| (TableId::of(SEALS_TABLE), seal_key(*lease, tree)));
-            [of_lease].into_iter().chain(seals)
-        });
+        let writes = leases.iter().flat_map(|lease| self.deletions(*lease)).collect();
+        Some(RowTransaction { snapshot: None, reads, writes })
+    }
+
+    /// The transaction that takes a lease away from its client, with its seals. It conflicts if the lease is renewed or spent meanwhile.
+    /// Of more seals than go into one transaction the rest is [`Leases::over`] again.
+    pub fn revoke(&self, lease: LeaseName) -> RowTransaction {
+        let writes = self.deletions(lease).take(REVOKED_ROWS_MAX).collect();
+        RowTransaction { snapshot: None, reads: vec![lease_read(lease)], writes }
+    }
+
+    /// Of the rows of a lease and of its seals.
+    fn deletions(&self, lease: LeaseName) -> impl Iterator<Item = Write> {
+        let of_lease = self.get(lease).map(|_| (TableId::of(LEASES_TABLE), lease_key(lease)));
+        let seals = self.seals_of(lease).map(move |tree| (TableId::of(SEALS_TABLE), seal_key(lease, tree)));
         let delete = |(table, row)| Write { cell: Cell::row(table, row), operation: Operation::Delete };
-        Some(RowTransaction { snapshot: None, reads, writes: rows.map(delete).collect() })
+        of_lease.into_iter().chain(seals).map(delete)
     }
 
     /// Takes a row of either table, as the store had it at a timestamp.
@@ -158,6 +169,31 @@ impl Told {
     }
 }
 
+/// The lease that a row of `_leases` is.
+pub fn lease_of_row(key: &RowKey, row: &Row) -> Option<LeaseName> {
+    lease_of(key).filter(|_| row.exists())
+}
+
+/// The blobs in the cells of a row, with their columns: of a table of an app, or of `_seals`.
+pub fn blobs_of_row(row: &Row) -> impl Iterator<Item = (ColumnId, &Blob)> {
+    row.cells().filter_map(|(column, cell)| Some((column, blob_of_cell(cell)?)))
+}
+
+/// The blob that a cell holds, if it holds one.
+pub fn blob_of_cell(cell: &CellState) -> Option<&Blob> {
+    match cell {
+        CellState::Scalar(Value::Blob(blob)) | CellState::Register(Value::Blob(blob)) => Some(blob),
+        CellState::Scalar(_)
+        | CellState::Register(_)
+        | CellState::Row(_)
+        | CellState::Counter(_)
+        | CellState::Set(_)
+        | CellState::List(_)
+        | CellState::Map(_)
+        | CellState::Text(_) => None,
+    }
+}
+
 fn lease_key(lease: LeaseName) -> RowKey {
     RowKey::new(&[Value::Id(lease.0)]).expect("an id is a key")
 }
@@ -199,8 +235,6 @@ fn put(cell: Cell, value: Value) -> Write {
 
 #[cfg(test)]
 mod tests {
-    use iolite_values::Blob;
-
     use super::*;
     use crate::leases::Held;
 
@@ -296,5 +330,51 @@ mod tests {
             read.restore(at(micros), writes[0].cell.table, &writes[0].cell.row, &stored);
         }
         assert_eq!((read.get(LEASE), read.sealed(LEASE, tree())), (told.get(LEASE), told.sealed(LEASE, tree())));
+    }
+
+    #[test]
+    fn a_lease_that_is_over_is_revoked_with_its_seals_and_one_that_is_gone_leaves_none() {
+        let mut leases = Leases::default();
+        let seal = RowCommit::Seal { lease: LEASE, tree: tree(), holds: None };
+        take(&mut leases, 1, &RowCommit::Grant { lease: LEASE, row: row(50) });
+        take(&mut leases, 2, &seal);
+        assert_eq!(leases.over(WallTime::from_micros(49)), BTreeSet::new());
+        assert_eq!(leases.over(WallTime::from_micros(50)), [LEASE].into());
+        let revocation = leases.revoke(LEASE);
+        assert_eq!((revocation.snapshot, revocation.reads), (None, vec![lease_read(LEASE)]));
+        // The seal was committed beside a revocation that did not know of it.
+        leases.take(at(3), &revocation.writes[..1]);
+        assert_eq!((leases.get(LEASE), leases.over(WallTime::from_micros(0))), (None, [LEASE].into()));
+        let rest = leases.revoke(LEASE);
+        assert_eq!(rest.writes, revocation.writes[1..]);
+        leases.take(at(4), &rest.writes);
+        assert_eq!(leases.over(WallTime::from_micros(99)), BTreeSet::new());
+    }
+
+    #[test]
+    fn so_many_seals_go_with_one_revocation() {
+        let mut leases = Leases::default();
+        take(&mut leases, 1, &RowCommit::Grant { lease: LEASE, row: row(50) });
+        for number in 0..=REVOKED_ROWS_MAX {
+            leases.seal(LEASE, TreeId(ChunkId::of(&number.to_be_bytes())), at(2));
+        }
+        let revocation = leases.revoke(LEASE);
+        assert_eq!(revocation.writes.len(), REVOKED_ROWS_MAX);
+        leases.take(at(3), &revocation.writes);
+        assert_eq!(leases.revoke(LEASE).writes.len(), 2, "the rest");
+    }
+
+    #[test]
+    fn an_object_is_known_by_its_name_and_nothing_else_is() {
+        let object = crate::ObjectName {
+            store: iolite_values::StoreIncarnation(Id::from_u128(9)),
+            lease: LEASE,
+            chunk: ChunkId::of(b"a chunk"),
+        };
+        let text = object.to_string();
+        assert_eq!(crate::ObjectName::parse(&text), Some(object));
+        for strange in ["", "a/b/c", &text[1..], &format!("{text}#1"), &format!("{text}/{text}")] {
+            assert_eq!(crate::ObjectName::parse(strange), None, "{strange}");
+        }
     }
 }

@@ -160,6 +160,11 @@ impl Sweep {
         }
     }
 
+    /// What is known by now. Garbage is whole when the sweep waits.
+    pub fn report(&self) -> &SweepReport {
+        &self.report
+    }
+
     pub fn poll(&mut self) -> Option<SweepEffect> {
         self.effects.pop_front()
     }

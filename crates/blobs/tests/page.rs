@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use iolite_blobs::{DownloadError, Effect, SessionInput, UploadError, limits};
+use iolite_blobs::{DownloadError, Effect, SessionInput, SweepEffect, SweepInput, UploadError, limits};
 use iolite_wire::blobs::{BlobRefusal, BlobReply, BlobRequest};
 
 const PAGE: &str = include_str!("../../../docs/protocols/blobs.md");
@@ -41,6 +41,14 @@ fn the_page_has_every_input_and_effect_of_a_session() {
     assert_eq!(table("\n| Input | What it is |"), names!(SessionInput: Request, Done));
     let effects = names!(Effect: Send, Commit, Store, Load, Look, ReadCell, End);
     assert_eq!(table("\n| Effect | What the host does |"), effects);
+}
+
+#[test]
+fn the_page_has_every_input_and_effect_of_a_sweep() {
+    let inputs = names!(SweepInput: Listed, ListEnd, Named, Loaded, Validated, Waited, Deleted, Failed);
+    assert_eq!(table("\n| Input of a sweep | What it is |"), inputs);
+    let effects = names!(SweepEffect: List, Read, Load, Validate, Wait, Delete, Done);
+    assert_eq!(table("\n| Effect of a sweep | What the host does |"), effects);
 }
 
 #[test]

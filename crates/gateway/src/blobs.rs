@@ -2,4 +2,5 @@
 
 pub mod leases;
 pub mod links;
+pub mod revoking;
 pub mod rows;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use iolite_catalog::Catalog;
 use iolite_machine::{Instant, Machine, Now};
-use iolite_values::{ClientId, Timestamp, TransactionId};
+use iolite_values::{ClientId, StoreIncarnation, Timestamp, TransactionId};
 use iolite_wire::message::{FromClient, FromGateway, SubscriptionId};
 
 use crate::blobs::links::Blobs;
@@ -96,6 +96,16 @@ impl Gateway {
     /// Whether the store is there and its schemas are read, so that sessions are served: what `/readyz` asks.
     pub fn is_ready(&self) -> bool {
         self.home.is_serving()
+    }
+
+    /// The store that is served from, and how far the feed is taken. `None`: nobody is served.
+    pub fn serving(&self) -> Option<(StoreIncarnation, Timestamp)> {
+        Some((self.home.serving()?, self.position()))
+    }
+
+    /// How many leases of blobs there are, as far as they are known.
+    pub fn blob_leases(&self) -> usize {
+        self.blobs.leases.known().map_or(0, iolite_blobs::Leases::count)
     }
 
     /// How many sessions are open or being opened.
@@ -278,6 +288,8 @@ impl Machine for Gateway {
             Input::Drained { session, messages } => self.on_drained(now, session, messages),
             Input::Store(event) => self.on_store(now, event),
             Input::Blobs(link, input) => self.on_blobs(now, link, input),
+            Input::BlobRoom(room) => self.blobs.room = room,
+            Input::RevokeLeases => self.revoke_leases(now),
         }
         self.members.schedule(now);
     }

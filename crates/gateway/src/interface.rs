@@ -33,6 +33,21 @@ pub enum Input {
     },
     Store(Event),
     Blobs(BlobLink, BlobInput),
+    /// Whether the store of chunks has room from now on.
+    BlobRoom(BlobRoom),
+    /// Revoke the leases that are over: a sweep begins.
+    RevokeLeases,
+}
+
+/// Whether the store of chunks has room, as its host has counted. Reads go on in any case.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BlobRoom {
+    #[default]
+    Free,
+    /// The host counts what is there: nobody is given a lease meanwhile.
+    Counting,
+    /// Neither leases are given nor chunks taken.
+    Full,
 }
 
 /// Names a connection to `/blobs`. Chosen by the host, and never used again.

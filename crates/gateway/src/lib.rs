@@ -29,7 +29,7 @@ mod validate;
 mod without;
 
 pub use gateway::Gateway;
-pub use interface::{BlobInput, BlobLink, BlobOutput, Broken, Input, Output, SessionId, Settings};
+pub use interface::{BlobInput, BlobLink, BlobOutput, BlobRoom, Broken, Input, Output, SessionId, Settings};
 pub use limits::Limits;
 pub use without::Without;
 

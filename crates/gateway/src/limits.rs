@@ -74,6 +74,9 @@ pub const LOAD_BUFFER_BYTES: usize = 1 << 20;
 /// Past this, what is not read is declined for now: it is written faster than it is read.
 pub const LOAD_BUFFER_BYTES_MAX: usize = 8 << 20;
 
+/// Leases that are over whose revocations are under way. The next one waits.
+pub const REVOCATIONS_OPEN_MAX: usize = 64;
+
 /// Mutations of a client that wait for the store or whose outcomes wait for the feed.
 pub const SUBMITS_OPEN_MAX: usize = wire::SUBMITS_OPEN.most;
 

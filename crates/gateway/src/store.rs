@@ -69,6 +69,8 @@ pub enum Purpose {
     Leases,
     /// A row of a lease or a seal, by the counter of its transaction.
     BlobRow(Counter),
+    /// The end of a lease that is over, by the counter of its transaction.
+    Revocation(Counter),
     /// A cell whose blob a connection to `/blobs` speaks of.
     BlobCell,
     /// The outcome of a mutation whose lease is gone: it may have spent it itself.
@@ -104,6 +106,7 @@ impl Purpose {
             | Purpose::Checkpoint(_)
             | Purpose::Submit { .. }
             | Purpose::Acknowledge(_)
+            | Purpose::Revocation(_)
             | Purpose::BlobRow(_) => false,
         }
     }
@@ -242,6 +245,7 @@ impl Gateway {
             Purpose::Row => self.on_row_refused(now, id, &refusal.to_string()),
             Purpose::Acknowledge(client) => self.on_acknowledged(client),
             Purpose::Leases => self.on_leases_refused(),
+            Purpose::Revocation(counter) => self.on_revoked(now, counter),
             Purpose::BlobRow(counter) => self.on_row_commit_refused(now, counter),
             Purpose::BlobCell => self.on_cell_refused(now, id),
             Purpose::Spent { client, lane, counter } => self.on_spent(now, client, lane, counter, None),
@@ -275,6 +279,7 @@ impl Gateway {
             (Purpose::Row, Reply::ReadAt(reply)) => self.on_row(now, id, reply),
             (Purpose::Acknowledge(client), Reply::Acknowledged) => self.on_acknowledged(client),
             (Purpose::Leases, Reply::ReadAt(reply)) => self.on_leases(now, id, reply),
+            (Purpose::Revocation(counter), Reply::Commit(_)) => self.on_revoked(now, counter),
             (Purpose::BlobRow(counter), Reply::Commit(reply)) => self.on_row_committed(now, counter, &reply),
             (Purpose::BlobCell, Reply::ReadAt(reply)) => self.on_cell(now, id, reply),
             (Purpose::Spent { client, lane, counter }, Reply::Completions(reply)) => {

@@ -58,6 +58,7 @@ impl Gateway {
             | Purpose::LastOutcome(_)
             | Purpose::Row
             | Purpose::Leases
+            | Purpose::Revocation(_)
             | Purpose::BlobRow(_)
             | Purpose::BlobCell
             | Purpose::Acknowledge(_) => None,
@@ -82,6 +83,7 @@ impl Gateway {
             | Purpose::LastOutcome(_)
             | Purpose::Row
             | Purpose::Leases
+            | Purpose::Revocation(_)
             | Purpose::BlobRow(_)
             | Purpose::BlobCell
             | Purpose::Spent { .. }

@@ -10,6 +10,7 @@
 mod app_files;
 mod certificates;
 mod clock;
+mod commands;
 mod connections;
 mod delay_proxy;
 mod duplex;
@@ -33,6 +34,7 @@ mod standard_streams;
 pub use app_files::{AppFiles, Hosts};
 pub use certificates::{Authority, AuthorityError, TlsFiles, TlsFilesError};
 pub use clock::{Clock, monotonic_nanos};
+pub use commands::Commands;
 pub use delay_proxy::DelayProxy;
 pub use duplex::{Duplex, DuplexEvent};
 pub use durable_files::{Readers, make_folder_durably, sync_folder_of, write_durably};

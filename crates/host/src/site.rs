@@ -7,15 +7,16 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::Extension;
 use axum::extract::ws::WebSocketUpgrade;
+use axum::extract::{Extension, Request};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
-use axum::routing::{any, get};
+use axum::routing::{any, get, post};
 use tokio::net::TcpListener;
 use tower_http::set_header::SetResponseHeaderLayer;
 
 use crate::app_files::AppFiles;
+use crate::commands::{self, Commands};
 use crate::connections::Peer;
 use crate::origin::{Origins, is_addressed_to_loopback, is_foreign};
 use crate::session::{Endpoint, SessionHandler};
@@ -85,6 +86,13 @@ impl Site {
         let answer =
             move |Extension(peer): Extension<Peer>, headers: HeaderMap| async move { own_json(peer, &headers, json) };
         self.router = self.router.route(path, get(answer));
+        self
+    }
+
+    /// Commands of operators.
+    pub fn with_commands(mut self, commands: Arc<dyn Commands>) -> Site {
+        let run = post(move |request: Request| async move { commands::answer(&commands, &request) });
+        self.router = self.router.route(&format!("{}{{*command}}", commands::PATH), run);
         self
     }
 

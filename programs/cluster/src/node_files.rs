@@ -50,7 +50,7 @@ impl NodeFiles<'_> {
 
     pub fn write_gateway(&self, id: CoordinatorId, table: GatewayTable) -> Result<(), ClusterError> {
         // All gateways are on this machine, so they share a folder.
-        let blobs = BlobsTable { store: format!("dir:../{BLOBS}") };
+        let blobs = BlobsTable { store: format!("dir:../{BLOBS}"), ..BlobsTable::default() };
         self.write_node(
             NodeRole::Gateway(id),
             NodeFile { gateway: Some(table), blobs: Some(blobs), ..self.node_file() },

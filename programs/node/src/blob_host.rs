@@ -5,13 +5,19 @@
 use std::sync::Arc;
 
 use iolite_blobs::{Done, Ticket};
-use iolite_gateway::{BlobInput, BlobLink, BlobOutput, Input};
-use iolite_host::{Codec, Endpoint, Mailbox, Metrics, SessionEvent, SessionHandler, SessionNumber, Stop, random_id};
+use iolite_gateway::{BlobInput, BlobLink, BlobOutput, Gateway, Input};
+use iolite_host::{
+    Codec, Commands, Endpoint, Mailbox, Metrics, SessionEvent, SessionHandler, SessionNumber, Stop, random_id,
+};
+use iolite_store::{Reply, RequestId};
 use iolite_wire::blobs::{BlobReply, BlobRequest};
 use iolite_wire::limits;
 use tokio::sync::Semaphore;
 
 use crate::blob_store::BlobStore;
+use crate::blobs::asks::Asks;
+use crate::blobs::commands::BlobCommands;
+use crate::blobs::sweeper::Sweeper;
 
 /// Questions that the store of chunks is asked at a time. The others wait.
 pub(crate) const STORE_QUESTIONS_MAX: usize = 64;
@@ -71,20 +77,49 @@ pub(crate) struct BlobHost<I: Send + 'static> {
     pub(crate) endpoint: Endpoint<BlobSessions<I>>,
     input: fn(Input) -> I,
     mailbox: Mailbox<I>,
-    store: Option<BlobStore>,
+    chunks: Option<BlobStore>,
     at_once: Arc<Semaphore>,
+    asks: Arc<Asks>,
+    sweeper: Option<Arc<Sweeper>>,
 }
 
 impl<I: Send + 'static> BlobHost<I> {
     pub(crate) fn new(
         input: fn(Input) -> I,
         mailbox: Mailbox<I>,
-        store: Option<BlobStore>,
+        chunks: Option<BlobStore>,
+        asks: Arc<Asks>,
         metrics: &Metrics,
         stop: Stop,
     ) -> BlobHost<I> {
-        let endpoint = Endpoint::for_blobs(BlobSessions(input), mailbox.clone(), metrics, stop);
-        BlobHost { endpoint, input, mailbox, store, at_once: Arc::new(Semaphore::new(STORE_QUESTIONS_MAX)) }
+        let endpoint = Endpoint::for_blobs(BlobSessions(input), mailbox.clone(), metrics, stop.clone());
+        let sweeper = chunks.clone().map(|chunks| {
+            let gateway = mailbox.clone();
+            Sweeper::new(asks.clone(), chunks, metrics, move |told| gateway.send(input(told)))
+        });
+        if let Some(sweeper) = sweeper.clone() {
+            tokio::spawn(sweeper.run(stop));
+        }
+        let at_once = Arc::new(Semaphore::new(STORE_QUESTIONS_MAX));
+        BlobHost { endpoint, input, mailbox, chunks, at_once, asks, sweeper }
+    }
+
+    /// The commands of operators, for those who have this token.
+    pub(crate) fn commands(&self, token: &str, stop: Stop) -> Arc<dyn Commands> {
+        Arc::new(BlobCommands::new(token, self.sweeper.clone(), stop))
+    }
+
+    /// The store of rows has answered a sweep or a check.
+    pub(crate) fn answer(&self, id: RequestId, reply: Reply) {
+        self.asks.answer(id, reply);
+    }
+
+    /// Takes note of where the gateway stands.
+    pub(crate) fn settled(&self, gateway: &Gateway) {
+        self.asks.stands(gateway.serving());
+        if let Some(sweeper) = &self.sweeper {
+            sweeper.leases(gateway.blob_leases());
+        }
     }
 
     pub(crate) fn perform(&self, link: BlobLink, output: BlobOutput) {
@@ -109,7 +144,7 @@ impl<I: Send + 'static> BlobHost<I> {
     {
         let (input, mailbox, at_once) = (self.input, self.mailbox.clone(), self.at_once.clone());
         let tell = move |done| mailbox.send(input(Input::Blobs(link, BlobInput::Done(ticket, done))));
-        let Some(store) = self.store.clone() else { return tell(Done::Unavailable) };
+        let Some(store) = self.chunks.clone() else { return tell(Done::Unavailable) };
         tokio::spawn(async move {
             let permit = at_once.acquire().await;
             let done = question(store).await;
@@ -127,14 +162,17 @@ mod tests {
 
     use super::*;
     use crate::blob_store::BlobAddress;
+    use crate::config::BlobsConfig;
 
     #[tokio::test]
     async fn questions_to_the_store_wait_for_their_turn() {
         let folder = std::env::temp_dir().join(format!("iolite-questions-{:032x}", random_id()));
-        let store = BlobStore::open(&BlobAddress::Folder(folder.clone())).expect("it is made");
+        let config = BlobsConfig::at(BlobAddress::Folder(folder.clone()));
+        let store = BlobStore::open(&config).expect("it is made");
         let (mailbox, mut inbox) = mailbox(1 << 20);
         let (metrics, shutdown) = (Metrics::default(), Shutdown::new());
-        let host = BlobHost::new(std::convert::identity::<Input>, mailbox, Some(store), &metrics, shutdown.listen());
+        let (asks, stop) = (Asks::new(|_| {}), shutdown.listen());
+        let host = BlobHost::new(std::convert::identity::<Input>, mailbox, Some(store), asks, &metrics, stop);
         let all = host.at_once.clone().acquire_many_owned(STORE_QUESTIONS_MAX as u32).await.expect("it is open");
         let object = ObjectName {
             store: StoreIncarnation(Id::from_u128(5)),
@@ -143,11 +181,11 @@ mod tests {
         };
         host.perform(BlobLink(1), BlobOutput::Look(Ticket(3), object));
         tokio::task::yield_now().await;
-        assert_eq!(inbox.take().count(), 0, "as many as may be are open");
+        let mut answers =
+            async || inbox.wait().await.then(|| inbox.take().find(|own| matches!(own, Input::Blobs(..)))).flatten();
+        assert_eq!(answers().await, None, "as many as may be are open");
         drop(all);
-        assert!(inbox.wait().await);
-        let answers: Vec<Input> = inbox.take().collect();
-        assert_eq!(answers, [Input::Blobs(BlobLink(1), BlobInput::Done(Ticket(3), Done::Looked(false)))]);
+        assert_eq!(answers().await, Some(Input::Blobs(BlobLink(1), BlobInput::Done(Ticket(3), Done::Looked(false)))));
         std::fs::remove_dir_all(folder).expect("removed");
     }
 }

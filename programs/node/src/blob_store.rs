@@ -6,11 +6,18 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
+use futures_util::TryStreamExt as _;
 use iolite_blobs::ObjectName;
+use iolite_values::StoreIncarnation;
 use object_store::local::LocalFileSystem;
 use object_store::path::Path as ObjectPath;
 use object_store::{Error, ObjectStore, ObjectStoreExt as _};
+
+use crate::blobs::trace::{Op, Trace};
+use crate::blobs::usage::Usage;
+use crate::config::BlobsConfig;
 
 /// Where the store of chunks is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +35,8 @@ pub enum BlobStoreError {
     Address(String),
     #[error("the folder of blobs {}: {source}. Make it writable for this user, or correct `store` of [blobs]", folder.display())]
     Folder { folder: PathBuf, source: std::io::Error },
+    #[error("the trace of blobs {}: {source}. Make its folder, and make it writable for this user, or correct `trace` of [blobs]", file.display())]
+    Trace { file: PathBuf, source: std::io::Error },
     #[error("the store of blobs: {0}")]
     Store(#[from] Error),
     #[error("`store` of [blobs] is in S3, and this program was built without the feature `s3`")]
@@ -43,6 +52,10 @@ pub(crate) struct Unavailable;
 pub(crate) struct BlobStore {
     store: Arc<dyn ObjectStore>,
     prefix: ObjectPath,
+    trace: Option<Arc<Trace>>,
+    usage: Arc<Usage>,
+    /// How long garbage stays.
+    grace: Duration,
 }
 
 impl BlobAddress {
@@ -69,38 +82,38 @@ impl BlobStore {
     ///
     /// # Errors
     /// [`BlobStoreError`].
-    pub(crate) fn open(address: &BlobAddress) -> Result<BlobStore, BlobStoreError> {
-        match address {
+    pub(crate) fn open(config: &BlobsConfig) -> Result<BlobStore, BlobStoreError> {
+        let (store, prefix) = match &config.address {
             BlobAddress::Folder(folder) => {
                 let failed = |source| BlobStoreError::Folder { folder: folder.clone(), source };
                 std::fs::create_dir_all(folder).map_err(failed)?;
-                let store = LocalFileSystem::new_with_prefix(folder)?.with_fsync(true);
-                Ok(BlobStore { store: Arc::new(store), prefix: ObjectPath::default() })
+                // Folders of leases go with their last chunk.
+                let store = LocalFileSystem::new_with_prefix(folder)?.with_fsync(true).with_automatic_cleanup(true);
+                (Arc::new(store) as Arc<dyn ObjectStore>, ObjectPath::default())
             }
-            BlobAddress::Bucket { bucket, prefix } => BlobStore::of_bucket(bucket, prefix),
-        }
+            BlobAddress::Bucket { bucket, prefix } => (of_bucket(bucket)?, ObjectPath::from(prefix.as_str())),
+        };
+        let opened =
+            |file: &PathBuf| Trace::open(file).map_err(|source| BlobStoreError::Trace { file: file.clone(), source });
+        let trace = config.trace.as_ref().map(opened).transpose()?.map(Arc::new);
+        Ok(BlobStore { store, prefix, trace, usage: Usage::new(config.bytes_max), grace: config.grace })
     }
 
-    #[cfg(feature = "s3")]
-    fn of_bucket(bucket: &str, prefix: &str) -> Result<BlobStore, BlobStoreError> {
-        use object_store::RetryConfig;
-        use object_store::aws::AmazonS3Builder;
-        // The provider of TLS that all of this program uses. Somebody may have said so before.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let retry_timeout = std::time::Duration::from_secs(30);
-        let retry = RetryConfig { max_retries: 5, retry_timeout, ..RetryConfig::default() };
-        let store = AmazonS3Builder::from_env().with_bucket_name(bucket).with_retry(retry).build()?;
-        Ok(BlobStore { store: Arc::new(store), prefix: ObjectPath::from(prefix) })
+    pub(crate) fn grace(&self) -> Duration {
+        self.grace
     }
 
-    #[cfg(not(feature = "s3"))]
-    fn of_bucket(_bucket: &str, _prefix: &str) -> Result<BlobStore, BlobStoreError> {
-        Err(BlobStoreError::WithoutS3)
+    pub(crate) fn usage(&self) -> &Usage {
+        &self.usage
     }
 
     pub(crate) async fn store(&self, object: ObjectName, content: Vec<u8>) -> Result<(), Unavailable> {
+        let bytes = content.len() as u64;
         let put = self.store.put(&self.path(object), content.into()).await;
-        put.map(drop).map_err(|error| unavailable(object, &error))
+        put.map_err(|error| unavailable(object, &error))?;
+        self.usage.stored(bytes);
+        self.note(Op::Put, object, bytes);
+        Ok(())
     }
 
     /// `None`: there is no such object.
@@ -109,18 +122,64 @@ impl BlobStore {
             Ok(found) => found.bytes().await,
             Err(error) => Err(error),
         };
-        match found {
-            Ok(content) => Ok(Some(content.to_vec())),
-            Err(Error::NotFound { .. }) => Ok(None),
-            Err(error) => Err(unavailable(object, &error)),
-        }
+        let content = match found {
+            Ok(content) => Some(content.to_vec()),
+            Err(Error::NotFound { .. }) => None,
+            Err(error) => return Err(unavailable(object, &error)),
+        };
+        self.note(Op::Get, object, content.as_ref().map_or(0, |content| content.len() as u64));
+        Ok(content)
     }
 
     pub(crate) async fn is_there(&self, object: ObjectName) -> Result<bool, Unavailable> {
-        match self.store.head(&self.path(object)).await {
-            Ok(_) => Ok(true),
-            Err(Error::NotFound { .. }) => Ok(false),
-            Err(error) => Err(unavailable(object, &error)),
+        let is_there = match self.store.head(&self.path(object)).await {
+            Ok(_) => true,
+            Err(Error::NotFound { .. }) => false,
+            Err(error) => return Err(unavailable(object, &error)),
+        };
+        self.note(Op::Head, object, 0);
+        Ok(is_there)
+    }
+
+    /// An object that is not there is deleted already.
+    pub(crate) async fn delete(&self, object: ObjectName) -> Result<(), Unavailable> {
+        match self.store.delete(&self.path(object)).await {
+            Ok(()) | Err(Error::NotFound { .. }) => {}
+            Err(error) => return Err(unavailable(object, &error)),
+        }
+        self.note(Op::Delete, object, 0);
+        Ok(())
+    }
+
+    /// Says each object of a store's incarnation, with its bytes. What is no object of ours is passed over.
+    pub(crate) async fn list(
+        &self,
+        store: StoreIncarnation,
+        mut each: impl FnMut(ObjectName, u64),
+    ) -> Result<(), Unavailable> {
+        let folder = self.prefix.clone().join(store.0.to_string());
+        let (mut found, mut bytes) = (self.store.list(Some(&folder)), 0);
+        let failed = |error| {
+            tracing::warn!(%error, "the store of blobs cannot be listed");
+            Unavailable
+        };
+        while let Some(meta) = found.try_next().await.map_err(failed)? {
+            let name = meta.location.prefix_match(&self.prefix).map(|parts| parts.map(|part| part.as_ref().to_owned()));
+            let name = name.map(|parts| parts.collect::<Vec<String>>().join("/"));
+            if let Some(object) = name.as_deref().and_then(ObjectName::parse) {
+                bytes += meta.size;
+                each(object, meta.size);
+            }
+        }
+        if let Some(trace) = &self.trace {
+            trace.note(Op::List, &store.0.to_string(), bytes);
+        }
+        Ok(())
+    }
+
+    fn note(&self, op: Op, object: ObjectName, bytes: u64) {
+        if let Some(trace) = &self.trace {
+            trace.note(op, &object.to_string(), bytes);
         }
     }
 
@@ -134,6 +193,22 @@ impl fmt::Debug for BlobStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "BlobStore({})", self.store)
     }
+}
+
+#[cfg(feature = "s3")]
+fn of_bucket(bucket: &str) -> Result<Arc<dyn ObjectStore>, BlobStoreError> {
+    use object_store::RetryConfig;
+    use object_store::aws::AmazonS3Builder;
+    // The provider of TLS that all of this program uses. Somebody may have said so before.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let retry_timeout = std::time::Duration::from_secs(30);
+    let retry = RetryConfig { max_retries: 5, retry_timeout, ..RetryConfig::default() };
+    Ok(Arc::new(AmazonS3Builder::from_env().with_bucket_name(bucket).with_retry(retry).build()?))
+}
+
+#[cfg(not(feature = "s3"))]
+fn of_bucket(_bucket: &str) -> Result<Arc<dyn ObjectStore>, BlobStoreError> {
+    Err(BlobStoreError::WithoutS3)
 }
 
 fn unavailable(object: ObjectName, error: &Error) -> Unavailable {
@@ -183,11 +258,11 @@ mod tests {
     #[tokio::test]
     async fn what_was_stored_is_there_when_the_folder_is_opened_again() {
         let folder = Folder::new();
-        let address = BlobAddress::Folder(folder.0.join("blobs"));
-        let store = BlobStore::open(&address).expect("it is made");
+        let config = BlobsConfig::at(BlobAddress::Folder(folder.0.join("blobs")));
+        let store = BlobStore::open(&config).expect("it is made");
         assert_eq!(store.load(object(b"a")).await, Ok(None));
         assert_eq!(store.store(object(b"a"), b"a".into()).await, Ok(()));
-        let again = BlobStore::open(&address).expect("it is there");
+        let again = BlobStore::open(&config).expect("it is there");
         assert_eq!(again.load(object(b"a")).await, Ok(Some(b"a".into())));
         assert_eq!((again.is_there(object(b"a")).await, again.is_there(object(b"b")).await), (Ok(true), Ok(false)));
     }
@@ -196,10 +271,44 @@ mod tests {
     async fn a_folder_that_cannot_be_written_is_unavailable_and_nothing_panics() {
         let folder = Folder::new();
         let place = folder.0.join("blobs");
-        let store = BlobStore::open(&BlobAddress::Folder(place.clone())).expect("it is made");
+        let config = BlobsConfig::at(BlobAddress::Folder(place.clone()));
+        let store = BlobStore::open(&config).expect("it is made");
         std::fs::remove_dir(&place).expect("it is empty");
         std::fs::write(&place, "a file").expect("written");
         assert_eq!(store.store(object(b"a"), b"a".into()).await, Err(Unavailable));
-        assert!(BlobStore::open(&BlobAddress::Folder(place)).is_err());
+        assert!(BlobStore::open(&config).is_err());
+    }
+
+    #[tokio::test]
+    async fn what_is_listed_is_what_was_stored_under_this_incarnation_and_the_trace_has_all() {
+        let folder = Folder::new();
+        let trace = folder.0.join("trace");
+        std::fs::create_dir_all(&folder.0).expect("a temporary folder");
+        let config =
+            BlobsConfig { trace: Some(trace.clone()), ..BlobsConfig::at(BlobAddress::Folder(folder.0.join("blobs"))) };
+        let store = BlobStore::open(&config).expect("it is made");
+        let other = ObjectName { store: StoreIncarnation(Id::from_u128(6)), ..object(b"other") };
+        for (object, content) in [(object(b"a"), "a"), (object(b"bb"), "bb"), (other, "other")] {
+            store.store(object, content.into()).await.expect("stored");
+        }
+        let strange = folder.0.join("blobs").join(Id::from_u128(5).to_string()).join("a note");
+        std::fs::write(strange, "not ours").expect("written");
+        let listed = async || {
+            let mut listed = Vec::new();
+            let each = |object, bytes| listed.push((object, bytes));
+            store.list(StoreIncarnation(Id::from_u128(5)), each).await.expect("it can be listed");
+            listed.sort_unstable();
+            listed
+        };
+        let mut all = vec![(object(b"a"), 1), (object(b"bb"), 2)];
+        all.sort_unstable();
+        assert_eq!(listed().await, all);
+        store.delete(object(b"a")).await.expect("deleted");
+        store.delete(object(b"a")).await.expect("deleted before");
+        assert_eq!(listed().await, [(object(b"bb"), 2)]);
+        let ops = std::fs::read_to_string(trace).expect("it is there");
+        let op = |line: &str| serde_json::from_str::<serde_json::Value>(line).expect("JSON")["op"].to_string();
+        let ops: Vec<String> = ops.lines().map(op).collect();
+        assert_eq!(ops.join(" ").replace('"', ""), "put put put list delete delete list");
     }
 }

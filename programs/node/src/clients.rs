@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use iolite_access::{Access, DevelopmentToken};
 use iolite_catalog::SchemaPolicy;
 use iolite_gateway::{Broken, Gateway, Limits, Settings, Without};
-use iolite_host::{AppFiles, Endpoint, Metrics, Origins, Probes, SessionHandler, Site, random_id};
+use iolite_host::{AppFiles, Commands, Endpoint, Metrics, Origins, Probes, SessionHandler, Site, random_id};
 use iolite_values::{ClientId, Id};
 
 /// Whether sessions are served, for `/readyz`.
@@ -65,15 +65,16 @@ impl Welcome {
     }
 }
 
-/// The sockets of a port: `/sync` and `/blobs`.
-pub(crate) struct Sockets<H: SessionHandler, B: SessionHandler> {
+/// The doors of a port: its sockets `/sync` and `/blobs`, and the commands of operators.
+pub(crate) struct Doors<H: SessionHandler, B: SessionHandler> {
     pub sessions: Endpoint<H>,
     pub blobs: Endpoint<B>,
+    pub commands: Arc<dyn Commands>,
 }
 
 /// Sessions, probes, metrics and the page; and for pages and programs of this machine, if they are told a token, what they need to connect.
 pub(crate) fn site<H: SessionHandler, B: SessionHandler>(
-    sockets: Sockets<H, B>,
+    doors: Doors<H, B>,
     origins: Origins,
     metrics: Metrics,
     ready: Arc<Ready>,
@@ -81,8 +82,9 @@ pub(crate) fn site<H: SessionHandler, B: SessionHandler>(
     app: Option<AppFiles>,
     welcome: Welcome,
 ) -> Site {
-    let mut site =
-        Site::new(metrics, ready).with_sessions(sockets.sessions, origins.clone()).with_blobs(sockets.blobs, origins);
+    let Doors { sessions, blobs, commands } = doors;
+    let site = Site::new(metrics, ready).with_sessions(sessions, origins.clone()).with_blobs(blobs, origins);
+    let mut site = site.with_commands(commands);
     if let Some(token) = told_token {
         let own = serde_json::json!({ "token": token, "url": "/sync" });
         site = site.with_own_json("/iolite.json", own.to_string());

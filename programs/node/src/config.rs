@@ -2,6 +2,7 @@
 //!
 //! Invariant: a name that is not known is an error, so that a misspelt setting is never ignored.
 
+mod blobs;
 mod cluster;
 mod cluster_file;
 mod error;
@@ -12,6 +13,7 @@ mod node;
 mod postgres;
 mod shards;
 
+pub use blobs::{BlobsConfig, BlobsTable};
 pub use cluster::{Cluster, Kept};
 pub use cluster_file::{Begins, ClusterFile, GroupPlace, KeyPart, ReplicaPlace, ShardPlace, SplitPlace, even_shards};
 pub(crate) use error::read;
@@ -19,8 +21,8 @@ pub use error::{ConfigError, ConfigProblem};
 #[cfg(feature = "etcd")]
 pub use etcd::{EtcdFile, EtcdIdentity, EtcdLogin, EtcdPlace, EtcdProblem, EtcdTable};
 pub use node::{
-    BlobsTable, DELAY_MS_MAX, DurabilityWord, Faults, FaultsTable, GatewayConfig, GatewayTable, NodeConfig, NodeFile,
-    RoleConfig, Schemas, StoreConfig, StoreTable, WithoutWord,
+    DELAY_MS_MAX, DurabilityWord, Faults, FaultsTable, GatewayConfig, GatewayTable, NodeConfig, NodeFile, RoleConfig,
+    Schemas, StoreConfig, StoreTable, WithoutWord,
 };
 #[cfg(feature = "postgres")]
 pub use postgres::{

@@ -1,6 +1,6 @@
 //! A gateway and its coordinator: what clients speak to, and what speaks to replicas.
 //!
-//! The coordinator has one asker, the gateway. It is given numbers of `Front`'s own, so that others can ask it beside the gateway.
+//! The coordinator has two askers: the gateway, and its host's sweeps and checks of blobs. It is given numbers of `Front`'s own.
 
 use std::collections::VecDeque;
 
@@ -8,8 +8,10 @@ use iolite_gateway::{BlobLink, BlobOutput, Gateway, Input, Output, SessionId};
 use iolite_machine::{Instant, Machine, Now};
 use iolite_replication::node::{FromReplica, Group, ReplicaId, Split, Term, ToReplica};
 use iolite_replication::{Coordinator, CoordinatorInput, CoordinatorOutput};
-use iolite_store::{Asking, Event, RequestId};
+use iolite_store::{Asking, Event, Reply, RequestId};
 use iolite_wire::message::FromGateway;
+
+use crate::SweeperAsk;
 
 /// A gateway's process as a machine. Its work is done when it is polled, so that inputs that come together are treated together.
 #[derive(Debug)]
@@ -25,12 +27,15 @@ pub struct Front {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Asker {
     Gateway(RequestId),
+    Sweeper(RequestId),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FrontInput {
     Gateway(Input),
     FromReplica(FromReplica),
+    /// A sweep or a check of blobs asks the store of rows.
+    Sweeper(SweeperAsk),
     /// The directory tells of the group of a shard.
     Configured(Group),
     /// The directory tells that a shard was split.
@@ -44,6 +49,8 @@ pub enum FrontOutput {
     Close(SessionId),
     ToReplica(ReplicaId, ToReplica),
     Blobs(BlobLink, BlobOutput),
+    /// The answer to what a sweep or a check has asked.
+    ToSweeper(RequestId, Reply),
     /// Another process has this gateway's number: end.
     Superseded(Term),
 }
@@ -60,6 +67,10 @@ impl Front {
 
     pub(crate) fn coordinator(&self) -> &Coordinator {
         &self.coordinator
+    }
+
+    pub(crate) fn gateway(&self) -> &Gateway {
+        &self.gateway
     }
 
     /// How often members of a log had different states.
@@ -107,11 +118,22 @@ impl Front {
         let event = match event {
             Event::Reply(number, reply) => match self.asking.answered(number) {
                 Some(Asker::Gateway(id)) => Event::Reply(id, reply),
+                Some(Asker::Sweeper(id)) => return self.emit(FrontOutput::ToSweeper(id, reply)),
                 None => return,
             },
             Event::Ready { .. } | Event::Feed(_) => event,
         };
         self.gateway.handle(self.now, Input::Store(event));
+    }
+
+    fn on_sweeper(&mut self, ask: SweeperAsk) {
+        let input = match ask {
+            SweeperAsk::Request(id, request) => {
+                CoordinatorInput::Request(self.asking.begin(Asker::Sweeper(id)), request)
+            }
+            SweeperAsk::Hold(at) => CoordinatorInput::Hold(at),
+        };
+        self.coordinator.handle(self.now, input);
     }
 
     fn emit(&mut self, output: FrontOutput) {
@@ -128,6 +150,7 @@ impl Machine for Front {
         match input {
             FrontInput::Gateway(input) => self.gateway.handle(now, input),
             FrontInput::FromReplica(message) => self.coordinator.handle(now, CoordinatorInput::FromReplica(message)),
+            FrontInput::Sweeper(ask) => self.on_sweeper(ask),
             FrontInput::Ended(split) => self.coordinator.handle(now, CoordinatorInput::Ended(split)),
             FrontInput::Configured(group) => self.coordinator.handle(now, CoordinatorInput::Configured(group)),
         }
@@ -164,7 +187,7 @@ mod tests {
     use iolite_machine::WallTime;
     use iolite_replication::node::Life;
     use iolite_replication::{CoordinatorSettings, ShardMap};
-    use iolite_store::{ReadReply, Reply};
+    use iolite_store::ReadReply;
     use iolite_values::{ClientId, CoordinatorId, Id, StoreIncarnation, Timestamp};
 
     use super::*;
@@ -200,8 +223,11 @@ mod tests {
     fn a_reply_is_given_to_its_asker_under_the_id_that_the_asker_chose() {
         let mut front = front();
         // Another part has asked before, so that the coordinator's numbers are not the gateway's ids.
-        front.asking.begin(Asker::Gateway(RequestId(99)));
+        front.asking.begin(Asker::Sweeper(RequestId(1)));
         assert!(is_ready_after_a_reply_to(2, &mut front), "the gateway calls it 1");
+        front.on_event(Event::Reply(RequestId(1), Reply::Acknowledged));
+        let told = FrontOutput::ToSweeper(RequestId(1), Reply::Acknowledged);
+        assert!(std::iter::from_fn(|| front.poll()).any(|output| output == told));
     }
 
     #[test]

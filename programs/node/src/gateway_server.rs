@@ -15,8 +15,9 @@ use tokio::sync::watch;
 
 use crate::blob_host::BlobHost;
 use crate::blob_store::{BlobStore, BlobStoreError};
+use crate::blobs::asks::Asks;
 use crate::client_port::{ClientPort, ClientPortError};
-use crate::clients::{Ready, Sockets, Welcome, gateway, site};
+use crate::clients::{Doors, Ready, Welcome, gateway, site};
 use crate::config::GatewayConfig;
 use crate::directory::Directory;
 use crate::gateway_links::{GatewayLinks, dial_replicas, follow};
@@ -107,8 +108,9 @@ impl GatewayServer {
             follow(&links, was, is, ended, |group| mailbox.send(FrontInput::Configured(group)));
         });
         let following = tokio::spawn(following);
-        let (mailbox, stop) = (self.mailbox.clone(), self.shutdown.listen());
-        let blobs = BlobHost::new(FrontInput::Gateway, mailbox, self.blobs, &self.metrics, stop);
+        let (mailbox, stop, sweeps) = (self.mailbox.clone(), self.shutdown.listen(), self.mailbox.clone());
+        let asks = Asks::new(move |ask| sweeps.send(FrontInput::Sweeper(ask)));
+        let blobs = BlobHost::new(FrontInput::Gateway, mailbox, self.blobs, asks, &self.metrics, stop);
         let endpoint =
             Endpoint::new(GatewaySessions(FrontInput::Gateway), self.mailbox, &self.metrics, self.shutdown.listen());
         let ready = Arc::new(Ready::default());
@@ -117,7 +119,11 @@ impl GatewayServer {
         let (origins, app) = (self.config.origins.clone(), self.config.app_files());
         let (all_metrics, welcome) = (self.metrics, Welcome::Gateway);
         let site = site(
-            Sockets { sessions: endpoint.clone(), blobs: blobs.endpoint.clone() },
+            Doors {
+                sessions: endpoint.clone(),
+                blobs: blobs.endpoint.clone(),
+                commands: blobs.commands(&self.clients.token, self.shutdown.listen()),
+            },
             origins,
             all_metrics,
             ready.clone(),
@@ -159,6 +165,7 @@ impl Performer<Front> for World {
             FrontOutput::Message(session, message) => self.endpoint.send(session.0, message),
             FrontOutput::Close(session) => self.endpoint.close(session.0),
             FrontOutput::Blobs(link, output) => self.blobs.perform(link, output),
+            FrontOutput::ToSweeper(id, reply) => self.blobs.answer(id, reply),
             FrontOutput::ToReplica(to, message) => self.links.send_to(self.names.of(NodeRole::Store(to)), &message),
             FrontOutput::Superseded(term) => drop(self.superseded.send_replace(Some(term))),
         }
@@ -166,6 +173,7 @@ impl Performer<Front> for World {
 
     fn settled(&mut self, front: &Front) {
         self.ready.set(front.is_ready());
+        self.blobs.settled(front.gateway());
         self.metrics.set(front);
     }
 }

@@ -8,6 +8,7 @@
 
 mod blob_host;
 mod blob_store;
+mod blobs;
 mod checkpoints;
 mod client_port;
 mod clients;
@@ -37,6 +38,7 @@ mod store_metrics;
 mod store_server;
 
 pub use blob_store::{BlobAddress, BlobStoreError};
+pub use blobs::asks::SweeperAsk;
 pub use client_port::ClientPortError;
 pub use data_directory::DataDirectoryError;
 #[cfg(feature = "etcd")]

@@ -4,9 +4,10 @@ use std::collections::VecDeque;
 
 use iolite_gateway::{BlobLink, BlobOutput, Input, SessionId};
 use iolite_machine::{Instant, Machine, Now};
+use iolite_store::{Reply, RequestId};
 use iolite_wire::message::FromGateway;
 
-use crate::{Front, FrontInput, FrontOutput, JournalInput, JournalOutput, Store, StoreInput, StoreOutput};
+use crate::{Front, FrontInput, FrontOutput, JournalInput, JournalOutput, Store, StoreInput, StoreOutput, SweeperAsk};
 
 /// The composition. Its work is done when it is polled, so that inputs that come together are treated together.
 #[derive(Debug)]
@@ -20,6 +21,8 @@ pub struct Node {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NodeInput {
     Gateway(Input),
+    /// A sweep or a check of blobs asks the store of rows.
+    Sweeper(SweeperAsk),
     Journal(JournalInput),
 }
 
@@ -29,6 +32,8 @@ pub enum NodeOutput {
     /// Close the connection once its messages are sent.
     Close(SessionId),
     Blobs(BlobLink, BlobOutput),
+    /// The answer to what a sweep or a check has asked.
+    ToSweeper(RequestId, Reply),
     Journal(JournalOutput),
 }
 
@@ -61,6 +66,7 @@ impl Node {
                         self.outputs.push_back(NodeOutput::Message(session, message));
                     }
                     FrontOutput::Blobs(link, output) => self.outputs.push_back(NodeOutput::Blobs(link, output)),
+                    FrontOutput::ToSweeper(id, reply) => self.outputs.push_back(NodeOutput::ToSweeper(id, reply)),
                     FrontOutput::Close(session) => self.outputs.push_back(NodeOutput::Close(session)),
                     FrontOutput::ToReplica(_, message) => {
                         self.store.handle(self.now, StoreInput::FromCoordinator(message));
@@ -95,6 +101,7 @@ impl Machine for Node {
         self.now = now;
         match input {
             NodeInput::Gateway(input) => self.front.handle(now, FrontInput::Gateway(input)),
+            NodeInput::Sweeper(ask) => self.front.handle(now, FrontInput::Sweeper(ask)),
             NodeInput::Journal(input) => self.store.handle(now, StoreInput::Journal(input)),
         }
     }

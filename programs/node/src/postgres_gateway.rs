@@ -14,10 +14,12 @@ use iolite_store::{Asking, Event, Request, RequestId};
 use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval};
 
+use crate::SweeperAsk;
 use crate::blob_host::BlobHost;
 use crate::blob_store::{BlobStore, BlobStoreError};
+use crate::blobs::asks::Asks;
 use crate::client_port::{ClientPort, ClientPortError};
-use crate::clients::{Ready, Sockets, Welcome, gateway, site};
+use crate::clients::{Doors, Ready, Welcome, gateway, site};
 use crate::config::{GatewayConfig, PostgresConfig, PostgresGatewayConfig, Protection};
 use crate::password::{PasswordError, read_password};
 use crate::server::{INBOX_BYTES_MAX, LAST_REQUESTS_WITHIN};
@@ -87,13 +89,27 @@ impl PostgresGateway {
         let sessions = GatewaySessions(std::convert::identity::<Input>);
         let endpoint = Endpoint::new(sessions, self.mailbox.clone(), &self.metrics, self.shutdown.listen());
         let ready = Arc::new(Ready::default());
+        let (requests, asked) = mpsc::unbounded_channel();
+        let sweeps = requests.clone();
+        let asks = Asks::new(move |ask| match ask {
+            SweeperAsk::Request(id, request) => {
+                drop(sweeps.send(ForStore::Request(Asker::Sweeper(id), request)));
+            }
+            // The database keeps its history for a minute, whoever reads it.
+            SweeperAsk::Hold(_) => {}
+        });
         let (mailbox, stop) = (self.mailbox.clone(), self.shutdown.listen());
-        let blobs = BlobHost::new(std::convert::identity::<Input>, mailbox, self.blobs, &self.metrics, stop);
+        let blobs =
+            BlobHost::new(std::convert::identity::<Input>, mailbox, self.blobs, asks.clone(), &self.metrics, stop);
         let told_token = self.config.tells_token.then_some(self.clients.token.as_str());
         let (origins, app) = (self.config.origins.clone(), self.config.app_files());
         let (metrics, welcome) = (self.metrics.clone(), Welcome::Gateway);
         let site = site(
-            Sockets { sessions: endpoint.clone(), blobs: blobs.endpoint.clone() },
+            Doors {
+                sessions: endpoint.clone(),
+                blobs: blobs.endpoint.clone(),
+                commands: blobs.commands(&self.clients.token, self.shutdown.listen()),
+            },
             origins,
             metrics,
             ready.clone(),
@@ -102,10 +118,9 @@ impl PostgresGateway {
             welcome,
         );
         let http = tokio::spawn(site.serve(self.clients.listener, self.shutdown.listen()));
-        let (requests, asked) = mpsc::unbounded_channel();
         let mut world = World { endpoint, blobs, requests, ready };
         let ended = self.shutdown.listen();
-        let work = work(self.store, asked, self.mailbox, StoreFigures::new(&self.metrics));
+        let work = work(self.store, asked, Repliers { gateway: self.mailbox, asks }, StoreFigures::new(&self.metrics));
         let result = tokio::select! {
             () = drive(&mut self.gateway, self.clock, &mut self.inbox, ended, &mut world) => Ok(()),
             Err(error) = work => Err(error.into()),
@@ -132,6 +147,13 @@ fn store_settings(gateway: &GatewayConfig, postgres: PostgresConfig) -> Result<P
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Asker {
     Gateway(RequestId),
+    Sweeper(RequestId),
+}
+
+/// Who is told what the store replies.
+struct Repliers {
+    gateway: Mailbox<Input>,
+    asks: Arc<Asks>,
 }
 
 /// What is said to the store.
@@ -144,7 +166,7 @@ enum ForStore {
 async fn work(
     settings: PostgresSettings,
     mut asked: mpsc::UnboundedReceiver<ForStore>,
-    mailbox: Mailbox<Input>,
+    repliers: Repliers,
     figures: StoreFigures,
 ) -> Result<Infallible, OpenError> {
     let mut last_told = String::new();
@@ -163,13 +185,12 @@ async fn work(
     loop {
         tokio::select! {
             event = store.next_event() => match event {
-                Event::Reply(number, reply) => {
-                    if let Some(asker) = asking.answered(number) {
-                        let Asker::Gateway(id) = asker;
-                        mailbox.send(Input::Store(Event::Reply(id, reply)));
-                    }
-                }
-                Event::Ready { .. } | Event::Feed(_) => mailbox.send(Input::Store(event)),
+                Event::Reply(number, reply) => match asking.answered(number) {
+                    Some(Asker::Gateway(id)) => repliers.gateway.send(Input::Store(Event::Reply(id, reply))),
+                    Some(Asker::Sweeper(id)) => repliers.asks.answer(id, reply),
+                    None => {}
+                },
+                Event::Ready { .. } | Event::Feed(_) => repliers.gateway.send(Input::Store(event)),
             },
             Some(said) = asked.recv() => match said {
                 ForStore::Request(asker, request) => store.request(asking.begin(asker), request),
@@ -245,5 +266,6 @@ impl Performer<Gateway> for World {
 
     fn settled(&mut self, gateway: &Gateway) {
         self.ready.set(gateway.is_ready());
+        self.blobs.settled(gateway);
     }
 }

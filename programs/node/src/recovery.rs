@@ -9,9 +9,9 @@ use iolite_replication::{RecoverError, Replica, ReplicaSettings, Retention};
 use iolite_values::{Id, StoreIncarnation};
 
 /// The replica of the embedded server, which is the whole group.
-pub(crate) fn recover_alone(recovery: &Recovery) -> Result<Replica, RecoverError> {
+pub(crate) fn recover_alone(recovery: &Recovery, retention: Retention) -> Result<Replica, RecoverError> {
     let store = StoreIncarnation(Id::from_u128(recovery.incarnation.0));
-    let settings = ReplicaSettings::alone(store, Boot(random_seed()), Retention::default());
+    let settings = ReplicaSettings::alone(store, Boot(random_seed()), retention);
     recover(settings, recovery)
 }
 

@@ -14,13 +14,15 @@ use iolite_host::{
 };
 use iolite_machine::Now;
 use iolite_replication::node::Life;
-use iolite_replication::{Coordinator, CoordinatorSettings, RecoverError, ShardMap};
+use iolite_replication::{Coordinator, CoordinatorSettings, RecoverError, Retention, ShardMap};
 use iolite_values::CoordinatorId;
 use tokio::net::TcpListener;
 
 use crate::blob_host::BlobHost;
 use crate::blob_store::{BlobAddress, BlobStore, BlobStoreError};
-use crate::clients::{Ready, Sockets, Welcome, gateway, site};
+use crate::blobs::asks::Asks;
+use crate::clients::{Doors, Ready, Welcome, gateway, site};
+use crate::config::BlobsConfig;
 use crate::data_directory::{DataDirectory, DataDirectoryError, is_data_directory};
 use crate::gateway_metrics::GatewayMetrics;
 use crate::journal::{self, Failure};
@@ -40,6 +42,8 @@ pub struct ServerSettings {
     pub app: Option<PathBuf>,
     /// A journal of fewer bytes is left without a checkpoint: replaying it takes a moment.
     pub checkpoint_bytes_min: u64,
+    /// For how long the past can be read: a minute, but in tests.
+    pub history: Duration,
 }
 
 /// Where the chunks of blobs are, in the data directory.
@@ -57,6 +61,7 @@ impl ServerSettings {
             address,
             app: None,
             checkpoint_bytes_min: 64 << 20,
+            history: Retention::default().age,
         }
     }
 }
@@ -123,9 +128,10 @@ impl Server {
         let listener = bind(settings.address).await?;
         let address = listener.local_addr().map_err(|source| BindError::Io { address: settings.address, source })?;
         let data = DataDirectory::open(&settings.data, settings.durability)?;
-        let blobs = BlobStore::open(&BlobAddress::Folder(settings.data.join(BLOBS_FOLDER)))?;
+        let blobs = BlobStore::open(&BlobsConfig::at(BlobAddress::Folder(settings.data.join(BLOBS_FOLDER))))?;
         let failed = |source| ServerError::Recovery { data: settings.data.clone(), source };
-        let replica = recover_alone(&data.recovery).map_err(failed)?;
+        let retention = Retention { age: settings.history, ..Retention::default() };
+        let replica = recover_alone(&data.recovery, retention).map_err(failed)?;
         let clock = Clock::start();
         let front = Front::new(
             clock.now(),
@@ -178,10 +184,15 @@ impl Server {
         let sessions = GatewaySessions(NodeInput::Gateway);
         let endpoint = Endpoint::new(sessions, self.mailbox.clone(), &self.metrics, shutdown.listen());
         let ready = Arc::new(Ready::default());
-        let (mailbox, stop) = (self.mailbox.clone(), shutdown.listen());
-        let blobs = BlobHost::new(NodeInput::Gateway, mailbox, Some(self.blobs), &self.metrics, stop);
+        let (mailbox, stop, sweeps) = (self.mailbox.clone(), shutdown.listen(), self.mailbox.clone());
+        let asks = Asks::new(move |ask| sweeps.send(NodeInput::Sweeper(ask)));
+        let blobs = BlobHost::new(NodeInput::Gateway, mailbox, Some(self.blobs), asks, &self.metrics, stop);
         let site = site(
-            Sockets { sessions: endpoint.clone(), blobs: blobs.endpoint.clone() },
+            Doors {
+                sessions: endpoint.clone(),
+                blobs: blobs.endpoint.clone(),
+                commands: blobs.commands(&self.token, shutdown.listen()),
+            },
             Origins::default(),
             self.metrics.clone(),
             ready.clone(),
@@ -226,6 +237,7 @@ impl Performer<Node> for World {
             NodeOutput::Message(session, message) => self.endpoint.send(session.0, message),
             NodeOutput::Close(session) => self.endpoint.close(session.0),
             NodeOutput::Blobs(link, output) => self.blobs.perform(link, output),
+            NodeOutput::ToSweeper(id, reply) => self.blobs.answer(id, reply),
             NodeOutput::Journal(output) => journal::perform(&mut self.journal, output),
         }
     }
@@ -233,6 +245,7 @@ impl Performer<Node> for World {
     fn settled(&mut self, node: &Node) {
         self.journal.settled();
         self.ready.set(node.is_ready());
+        self.blobs.settled(node.front().gateway());
         self.gateway.set(node.front());
         self.store.set(node.store().figures());
     }

@@ -2,6 +2,7 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::Context;
 use clap::Args;
@@ -24,6 +25,9 @@ pub struct Arguments {
     /// The folder of your app's page
     #[arg(long, value_name = "DIR")]
     app: Option<PathBuf>,
+    /// Milliseconds for which the past can be read: for tests, which do not wait a minute
+    #[arg(long, hide = true, value_name = "MILLISECONDS")]
+    history_ms: Option<u64>,
     /// What acknowledged means: `memory` does not survive a power cut, and is for benchmarks
     #[arg(long, default_value = "fsync", value_name = "CLASS")]
     durability: Class,
@@ -40,7 +44,8 @@ async fn serve(arguments: Arguments) -> anyhow::Result<()> {
     let durability = arguments.durability.into();
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, arguments.port));
     let defaults = ServerSettings::new(arguments.data);
-    let settings = ServerSettings { durability, address, app: arguments.app, ..defaults };
+    let history = arguments.history_ms.map_or(defaults.history, Duration::from_millis);
+    let settings = ServerSettings { durability, address, app: arguments.app, history, ..defaults };
     let server = Server::open(settings).await?;
     let shutdown = Shutdown::new();
     stop_on_signals(shutdown.clone()).context("cannot listen for signals")?;

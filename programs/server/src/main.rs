@@ -3,6 +3,7 @@
 mod backup;
 mod bench;
 mod beside;
+mod blobs;
 mod certificate;
 mod cluster;
 mod description;
@@ -16,6 +17,7 @@ mod seconds;
 mod serve;
 mod shard;
 mod simulate;
+mod target;
 mod torture;
 
 use std::process::ExitCode;
@@ -51,6 +53,9 @@ enum Command {
     Restore(backup::Restore),
     /// Read a backup, and compare every file with its checksum
     CheckBackup(backup::CheckBackup),
+    /// The store of blobs of a running server: how full it is, whether all is there, and a sweep
+    #[command(subcommand)]
+    Blobs(blobs::Command),
     /// Certificates, by which nodes of a cluster know each other
     #[command(subcommand)]
     Certificate(certificate::Command),
@@ -76,6 +81,7 @@ fn main() -> ExitCode {
         Command::Backup(arguments) => backup::take(&arguments).map(|()| ExitCode::SUCCESS),
         Command::Restore(arguments) => backup::restore(&arguments).map(|()| ExitCode::SUCCESS),
         Command::CheckBackup(arguments) => backup::check(&arguments).map(|()| ExitCode::SUCCESS),
+        Command::Blobs(command) => blobs::run(&command),
         Command::Certificate(command) => certificate::run(&command).map(|()| ExitCode::SUCCESS),
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Emulate(arguments) => emulate::run(&arguments),

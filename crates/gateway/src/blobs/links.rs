@@ -10,12 +10,13 @@ use iolite_blobs::{Around, Effect, Session, SessionInput, Ticket};
 use iolite_machine::{Instant, Now};
 use iolite_store::RequestId;
 use iolite_values::{ClientId, Counter, Timestamp};
-use iolite_wire::blobs::{BLOB_PROTOCOL_VERSION, BlobHello, BlobReply, BlobRequest};
+use iolite_wire::blobs::{BLOB_PROTOCOL_VERSION, BlobHello, BlobRefusal, BlobReply, BlobRequest};
 
 use crate::Gateway;
 use crate::blobs::leases::KnownLeases;
+use crate::blobs::revoking::Revoking;
 use crate::blobs::rows::CellRead;
-use crate::interface::{BlobInput, BlobLink, BlobOutput, Output};
+use crate::interface::{BlobInput, BlobLink, BlobOutput, BlobRoom, Output};
 use crate::limits;
 use crate::sessions::farewell::Farewell;
 use crate::sessions::greeting::Greeted;
@@ -36,6 +37,9 @@ pub struct Blobs {
     /// Rows that are committed, and are told when the feed contains them.
     pub committed: BTreeSet<(Timestamp, BlobLink, Ticket)>,
     pub reads: BTreeMap<RequestId, CellRead>,
+    /// Whether the store of chunks has room.
+    pub room: BlobRoom,
+    pub revoking: Revoking,
 }
 
 /// A connection to `/blobs`.
@@ -102,6 +106,10 @@ impl Gateway {
                 let problem = "say hello, and wait for the welcome before anything else";
                 self.end_link(link, &Farewell::Protocol(problem.into()));
             }
+            // Its client asks again in a while.
+            (Phase::Open(..), BlobRequest::Lease) if self.blobs.room == BlobRoom::Counting => {
+                self.say_blob(link, BlobReply::Refused(BlobRefusal::Unavailable));
+            }
             (Phase::Open(..), request) => self.tell_link(now, link, SessionInput::Request(request)),
         }
     }
@@ -147,7 +155,7 @@ impl Gateway {
     pub(crate) fn tell_link(&mut self, now: Now, link: BlobLink, input: SessionInput) {
         let Some(Link { phase: Phase::Open(_, session), .. }) = self.blobs.links.get_mut(&link) else { return };
         let Some(leases) = self.blobs.leases.known() else { return };
-        session.handle(now, input, Around { leases, is_full: false });
+        session.handle(now, input, Around { leases, is_full: self.blobs.room == BlobRoom::Full });
         self.carry_out(now, link);
         self.end_if_slow(link);
     }
@@ -198,6 +206,7 @@ impl Gateway {
         self.blobs.leases = KnownLeases::Unread;
         self.blobs.commits.clear();
         self.blobs.committed.clear();
+        self.blobs.revoking = Revoking::default();
         self.blobs.reads.clear();
     }
 

@@ -3,10 +3,10 @@
 //! Invariants: a commit is told when the feed contains it, so what rests on it has a snapshot behind it. A cell is read as its client may read it now.
 
 use iolite_access::{Identity, MayRead};
-use iolite_blobs::{Done, RowCommit, RowTransaction, SessionInput, Ticket};
+use iolite_blobs::{Done, RowCommit, RowTransaction, SessionInput, Ticket, blob_of_cell};
 use iolite_machine::Now;
 use iolite_store::{CommitReply, ReadLimit, ReadReply, Request, RequestId, TooOld};
-use iolite_values::{Blob, Cell, CellState, Counter, Decision, Interest, KeyRange, Value};
+use iolite_values::{Cell, Counter, Decision, Interest, KeyRange};
 
 use crate::Gateway;
 use crate::following::load::News;
@@ -89,8 +89,8 @@ impl Gateway {
         let Some(CellRead { link, ticket, cell }) = self.blobs.reads.remove(&request) else { return };
         let done = reply.map_or(Done::Unavailable, |reply| {
             let row = reply.rows.iter().find(|own| own.key == cell.row).map(|own| &own.row);
-            let blob = row.and_then(|row| row.cell(cell.column)).and_then(blob_of);
-            Done::Cell(blob.map(|blob| (blob, reply.at)))
+            let blob = row.and_then(|row| row.cell(cell.column)).and_then(blob_of_cell);
+            Done::Cell(blob.map(|blob| (blob.clone(), reply.at)))
         });
         self.tell_link(now, link, SessionInput::Done(ticket, done));
     }
@@ -99,19 +99,5 @@ impl Gateway {
         if let Some(CellRead { link, ticket, .. }) = self.blobs.reads.remove(&request) {
             self.tell_link(now, link, SessionInput::Done(ticket, Done::Unavailable));
         }
-    }
-}
-
-fn blob_of(cell: &CellState) -> Option<Blob> {
-    match cell {
-        CellState::Scalar(Value::Blob(blob)) | CellState::Register(Value::Blob(blob)) => Some(Blob::clone(blob)),
-        CellState::Scalar(_)
-        | CellState::Register(_)
-        | CellState::Row(_)
-        | CellState::Counter(_)
-        | CellState::Set(_)
-        | CellState::List(_)
-        | CellState::Map(_)
-        | CellState::Text(_) => None,
     }
 }

@@ -5,17 +5,19 @@ use std::collections::BTreeMap;
 use iolite_blobs::{
     Builder, Client, ClientInput, ClientOutput, Done, LEASES_TABLE, ObjectName, Part, SEALS_TABLE, Upload,
     UploadNumber, UploadOutput,
+    limits::{LEASE_FOR, LEASES_OF_CLIENT_MAX},
 };
+use iolite_machine::WallTime;
 use iolite_values::{
     Blob, Cell, ChunkId, ColumnId, Interest, KeyRange, LeaseName, Operation, RowKey, Schema, TableId, Timestamp, Value,
     Write,
 };
-use iolite_wire::blobs::{BLOB_PROTOCOL_VERSION, BlobGet, BlobHello, BlobReply, BlobRequest, BlobTree};
+use iolite_wire::blobs::{BLOB_PROTOCOL_VERSION, BlobGet, BlobHello, BlobRefusal, BlobReply, BlobRequest, BlobTree};
 use iolite_wire::message::{FromClient, GoodbyeReason, Hello, ProtocolVersion, Rejection, Submit, Verdict};
 
 use super::real_world::{RealWorld, verdicts};
 use super::world::*;
-use crate::{BlobInput, BlobLink, BlobOutput, Input};
+use crate::{BlobInput, BlobLink, BlobOutput, BlobRoom, Input};
 
 const PHOTOS: &str = r#"{"tables":{"photos":{"key":["id"],"columns":{"id":{"type":"int"},"photo":{"type":"blob"}}}}}"#;
 
@@ -274,4 +276,44 @@ fn a_silent_connection_is_closed() {
     world.input(Input::Blobs(BlobLink(1), BlobInput::Opened([1; 16])));
     world.wait(std::time::Duration::from_secs(11));
     assert_eq!(goodbye(&world.blobs).0, GoodbyeReason::Limit);
+}
+
+#[test]
+fn a_full_store_takes_nothing_more_and_reads_go_on() {
+    let mut album = Album::new();
+    let (photo, _) = album.upload(&content(100_000));
+    let position = album.world.gateway.position();
+    album.submit(insert(1, &photo, position));
+    let refused = |refusal| [BlobOutput::Send(BlobReply::Refused(refusal))];
+    album.world.input(Input::BlobRoom(BlobRoom::Full));
+    assert_eq!(album.say(1, BlobRequest::Lease), refused(BlobRefusal::StoreFull));
+    let tree = BlobTree::of(&photo).expect("a tree").tree;
+    let get = BlobGet { request: 7, cell: photo_cell(1), lease: tree.leases()[0], chunk: tree.root()[0].id };
+    let said = album.say(1, BlobRequest::Get(get));
+    assert!(matches!(said[..], [BlobOutput::Send(BlobReply::Chunk(7, _))]), "{said:?}");
+    album.world.input(Input::BlobRoom(BlobRoom::Counting));
+    assert_eq!(album.say(1, BlobRequest::Lease), refused(BlobRefusal::Unavailable));
+    album.world.input(Input::BlobRoom(BlobRoom::Free));
+    album.upload(&content(120_000));
+}
+
+#[test]
+fn a_sweep_has_the_leases_revoked_that_are_over_so_many_at_a_time() {
+    let mut album = Album::new();
+    let (photo, _) = album.upload(&content(100_000));
+    let leases = LEASES_OF_CLIENT_MAX;
+    for _ in 1..leases {
+        album.say(1, BlobRequest::Lease);
+    }
+    album.open(2);
+    album.say(2, BlobRequest::Hello(BlobHello { client: hello(2).client, ..blob_hello() }));
+    album.say(2, BlobRequest::Lease);
+    assert_eq!((album.rows(LEASES_TABLE), album.rows(SEALS_TABLE)), (leases + 1, 1));
+    album.world.input(Input::RevokeLeases);
+    assert_eq!((album.rows(LEASES_TABLE), album.rows(SEALS_TABLE)), (leases + 1, 1), "none is over");
+    album.world.now.wall = WallTime::from_micros(LEASE_FOR.as_micros() as u64 + 1);
+    album.world.input(Input::RevokeLeases);
+    assert_eq!((album.rows(LEASES_TABLE), album.rows(SEALS_TABLE)), (0, 0));
+    let position = album.world.gateway.position();
+    assert!(matches!(album.submit(insert(1, &photo, position))[..], [(1, Verdict::Conflict(_))]));
 }

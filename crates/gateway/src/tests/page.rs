@@ -13,7 +13,7 @@ use super::fake_store::STORE;
 use super::world::{blind, hello, subscribe, unsubscribe};
 use crate::following::load::LoadId;
 use crate::sessions::session::{Flow, Guest, Open, Phase, Standing};
-use crate::{BlobInput, BlobLink, Input, SessionId, limits};
+use crate::{BlobInput, BlobLink, BlobRoom, Input, SessionId, limits};
 
 const PAGE: &str = include_str!("../../../../docs/protocols/gateway.md");
 const LIMITS: &str = include_str!("../limits.rs");
@@ -53,6 +53,7 @@ fn lists_are_whole(phase: &Phase, flow: Flow, standing: Standing, input: &Input,
     match input {
         Input::SessionOpened(_) | Input::Message(..) | Input::Garbled(..) => {}
         Input::SessionClosed(_) | Input::Drained { .. } | Input::Store(_) | Input::Blobs(..) => {}
+        Input::BlobRoom(_) | Input::RevokeLeases => {}
     }
     match message {
         FromClient::Hello(_) | FromClient::Schema(_) | FromClient::Subscribe(_) | FromClient::Unsubscribe(_) => {}
@@ -77,7 +78,7 @@ fn page_and_code_agree() {
     assert_eq!(names("Standing"), variants(&[&Standing::Live, &Standing::Loading(load)]));
     let id = SessionId(1);
     let ready = Input::Store(Event::Ready { store: STORE, resolved: Timestamp::ZERO });
-    let inputs: [&dyn Debug; 7] = [
+    let inputs: [&dyn Debug; 9] = [
         &Input::SessionOpened(id),
         &Input::Message(id, FromClient::Ping(1)),
         &Input::Garbled(id, String::new()),
@@ -85,6 +86,8 @@ fn page_and_code_agree() {
         &Input::Drained { session: id, messages: 1 },
         &ready,
         &Input::Blobs(BlobLink(1), BlobInput::Closed),
+        &Input::BlobRoom(BlobRoom::Full),
+        &Input::RevokeLeases,
     ];
     assert_eq!(names("Input"), variants(&inputs));
     let log = || LogId::new("sheet", &Value::Int(1)).expect("short");
@@ -171,6 +174,7 @@ fn values() -> Vec<(&'static str, String)> {
         TRANSACTION_WRITES_MAX,
         TRANSACTION_READS_MAX,
         TRANSACTION_BYTES_MAX,
+        REVOCATIONS_OPEN_MAX,
         SCHEMA_BYTES_MAX,
         TOKEN_BYTES_MAX,
         REASON_BYTES_MAX,

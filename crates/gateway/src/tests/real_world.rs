@@ -19,6 +19,8 @@ pub struct RealWorld {
     heard: Vec<Said>,
     /// Outputs for connections to `/blobs`.
     pub blobs: Vec<(BlobLink, BlobOutput)>,
+    /// The time of the gateway's host.
+    pub now: Now,
 }
 
 impl RealWorld {
@@ -50,7 +52,8 @@ impl RealWorld {
     }
 
     fn over(store: Local, settings: Settings, schema: &str) -> RealWorld {
-        let mut world = RealWorld { gateway: Gateway::new(settings), store, heard: Vec::new(), blobs: Vec::new() };
+        let (gateway, heard, blobs, now) = (Gateway::new(settings), Vec::new(), Vec::new(), Now::default());
+        let mut world = RealWorld { gateway, store, heard, blobs, now };
         world.settle();
         world.input(Input::SessionOpened(SessionId(1)));
         let own = Schema::from_json(schema).expect("a good schema");
@@ -71,13 +74,13 @@ impl RealWorld {
     /// Several say something before the store answers any of them.
     pub fn say_at_once(&mut self, messages: impl IntoIterator<Item = (u64, FromClient)>) {
         for (session, message) in messages {
-            self.gateway.handle(Now::default(), Input::Message(SessionId(session), message));
+            self.gateway.handle(self.now, Input::Message(SessionId(session), message));
         }
         self.settle();
     }
 
     pub fn input(&mut self, input: Input) {
-        self.gateway.handle(Now::default(), input);
+        self.gateway.handle(self.now, input);
         self.settle();
     }
 
@@ -87,8 +90,7 @@ impl RealWorld {
                 match output {
                     Output::Message(SessionId(session), message) => {
                         self.heard.push(Said::To(session, message));
-                        self.gateway
-                            .handle(Now::default(), Input::Drained { session: SessionId(session), messages: 1 });
+                        self.gateway.handle(self.now, Input::Drained { session: SessionId(session), messages: 1 });
                     }
                     Output::Close(SessionId(session)) => self.heard.push(Said::Closed(session)),
                     Output::Store(id, request) => self.store.request(id, request),
@@ -98,7 +100,7 @@ impl RealWorld {
             }
             self.gateway.validate();
             let Some(event) = self.store.next_event() else { return };
-            self.gateway.handle(Now::default(), Input::Store(event));
+            self.gateway.handle(self.now, Input::Store(event));
         }
     }
 

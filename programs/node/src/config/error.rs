@@ -68,6 +68,8 @@ pub enum ConfigProblem {
     GatewayNumber(u16),
     #[error(transparent)]
     Blobs(#[from] crate::BlobStoreError),
+    #[error("`bytes_max` of [blobs] is 0: say how many bytes the store may have, or leave it out for no bound")]
+    BlobBytes,
     #[error("it has [store] and [blobs]: the blobs of a cluster are its gateways', so [blobs] stands in their files")]
     BlobsOfStore,
     #[error("`origins`: {0}")]

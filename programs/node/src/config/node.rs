@@ -12,6 +12,7 @@ use iolite_replication::node::ReplicaId;
 use iolite_values::CoordinatorId;
 use serde::{Deserialize, Serialize};
 
+use super::blobs::{BlobsConfig, BlobsTable};
 use super::cluster::Cluster;
 use super::error::{ConfigError, ConfigProblem, read};
 use crate::Directory;
@@ -81,7 +82,7 @@ pub struct GatewayConfig {
     pub origins: Origins,
     pub schemas: Schemas,
     /// The store of chunks. Without one this gateway takes no blob that does not lie in its row.
-    pub blobs: Option<BlobAddress>,
+    pub blobs: Option<BlobsConfig>,
 }
 
 /// Whether clients make the schema grow.
@@ -115,13 +116,6 @@ pub struct NodeFile {
     pub gateway: Option<GatewayTable>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blobs: Option<BlobsTable>,
-}
-
-/// The store of chunks, as it is written: [`BlobAddress`].
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct BlobsTable {
-    pub store: String,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -296,15 +290,18 @@ impl GatewayConfig {
         let id = own.and_then(CoordinatorId::new).ok_or(ConfigProblem::GatewayNumber(table.number))?;
         let (token, app) = (folder.join(table.token), table.app.map(|app| folder.join(app)));
         let origins = Origins::new(&table.origins)?;
-        let blobs = blobs.map(|blobs| BlobAddress::parse(&blobs.store, folder)).transpose()?;
+        let blobs = blobs.map(|blobs| BlobsConfig::of(blobs, folder)).transpose()?;
         let GatewayTable { listen, tells_token, schemas, .. } = table;
         Ok(GatewayConfig { id, listen, token, tells_token, app, secrets: Vec::new(), origins, schemas, blobs })
     }
 
     /// This file, the token and these, each with the folder that it is in.
     pub(super) fn keep_secret(&mut self, file: &Path, more: impl Iterator<Item = PathBuf>) {
-        if let Some(BlobAddress::Folder(blobs)) = &self.blobs {
-            self.secrets.push(blobs.clone());
+        if let Some(blobs) = &self.blobs {
+            if let BlobAddress::Folder(folder) = &blobs.address {
+                self.secrets.push(folder.clone());
+            }
+            self.secrets.extend(blobs.trace.clone());
         }
         for secret in more.chain([file.to_owned(), self.token.clone()]) {
             let folder = secret.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use iolite_postgres::{Address, AddressError, SchemaName, SchemaNameError};
 use serde::{Deserialize, Serialize};
 
+use super::blobs::BlobsTable;
 use super::error::{ConfigError, ConfigProblem, read};
-use super::node::{BlobsTable, GatewayConfig, GatewayTable, NodeConfig};
+use super::node::{GatewayConfig, GatewayTable, NodeConfig};
 use crate::names::NodeRole;
 
 /// What `iolite serve` is to be.

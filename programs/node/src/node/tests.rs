@@ -180,7 +180,9 @@ fn perform(node: &mut Node, journal: &mut Journal<MemoryDisk>) {
 fn perform_in_a_turn(node: &mut Node, journal: &mut Journal<MemoryDisk>) {
     while let Some(output) = node.poll() {
         let news = match output {
-            NodeOutput::Message(..) | NodeOutput::Close(_) | NodeOutput::Blobs(..) => continue,
+            NodeOutput::Message(..) | NodeOutput::Close(_) | NodeOutput::Blobs(..) | NodeOutput::ToSweeper(..) => {
+                continue;
+            }
             NodeOutput::Journal(JournalOutput::Append(record)) => {
                 journal.append(&record).expect("short");
                 continue;
@@ -220,7 +222,7 @@ fn what_only_a_checkpoint_holds_is_there_after_a_restart() {
     let (_, recovery) = open(journal.into_disk());
     let is_commit = |record: &[u8]| matches!(JournalRecord::decode(record), Ok(JournalRecord::Completed(_)));
     assert!(!recovery.records.iter().any(|record| is_commit(&record.bytes)), "the checkpoint replaced it");
-    let replica = recover_alone(&recovery).expect("its own journal");
+    let replica = recover_alone(&recovery, Retention::default()).expect("its own journal");
     let first_version = RowKey::new(&[Value::Int(1)]).expect("short");
     assert!(replica.versions().row(Catalog::table(), &first_version).is_some());
 }

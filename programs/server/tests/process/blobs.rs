@@ -10,20 +10,23 @@ use crate::support::dev::{Dev, Folder, PATIENCE};
 
 #[derive(Table, Clone, Debug, PartialEq)]
 #[table(name = "photos")]
-struct Photo {
+pub struct Photo {
     #[key]
-    number: i64,
+    pub number: i64,
     #[column(fetch = "on-demand")]
-    photo: Blob,
+    pub photo: Blob,
 }
 
-fn app() -> Schema {
+pub fn app() -> Schema {
     schema().with::<Photo>().build().expect("valid")
 }
 
-fn options() -> Options {
+pub fn options() -> Options {
     let add = |tx: &mut iolite::Transaction<'_>, (number, photo): (i64, Blob)| tx.create(&Photo { number, photo });
-    Options::new().mutators(Mutators::new().with("add", add))
+    let replace =
+        |tx: &mut iolite::Transaction<'_>, (number, photo): (i64, Blob)| tx.at(Photo::PHOTO, number).set(photo);
+    let remove = |tx: &mut iolite::Transaction<'_>, number: i64| tx.delete("photos", number);
+    Options::new().mutators(Mutators::new().with("add", add).with("replace", replace).with("remove", remove))
 }
 
 /// As of a device, whose storage outlives its client.
@@ -33,7 +36,7 @@ fn open_in(server: &Dev, folder: &Path) -> Client {
 }
 
 /// Between 100 and 700 KiB, of which no two chunks are equal.
-fn content(number: i64) -> Vec<u8> {
+pub fn content(number: i64) -> Vec<u8> {
     let length = 100_000 + (number as usize * 97_001) % 600_000;
     (0..length).map(|place| (place / 65_536 * 7 + place / 256 + place + number as usize * 31) as u8).collect()
 }

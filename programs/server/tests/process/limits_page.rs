@@ -6,6 +6,8 @@ const PAGE: &str = include_str!("../../../../docs/limits.md");
 fn the_page_has_the_values_of_hosts_and_sdks() {
     let server = include_str!("../../../node/src/server.rs");
     let blobs = include_str!("../../../node/src/blob_host.rs");
+    let sweeper = include_str!("../../../node/src/blobs/sweeper.rs");
+    let check = include_str!("../../../node/src/blobs/check.rs");
     let etcd = include_str!("../../../node/src/directory/etcd.rs");
     let shape = include_str!("../../../cluster/src/shape.rs");
     let certificate = include_str!("../../src/certificate.rs");
@@ -20,6 +22,15 @@ fn the_page_has_the_values_of_hosts_and_sdks() {
         ("node::ANSWERS_WITHIN_MAX", "2s", "const ANSWERS_WITHIN_MAX: Duration = Duration::from_secs(2);", etcd),
         ("node::ANSWER_BYTES_MAX", "4194304", "const ANSWER_BYTES_MAX: usize = 4 << 20;", etcd),
         ("node::STORE_QUESTIONS_MAX", "64", "pub(crate) const STORE_QUESTIONS_MAX: usize = 64;", blobs),
+        (
+            "node::SWEEP_EACH",
+            "24h",
+            "pub(crate) const SWEEP_EACH: Duration = Duration::from_secs(24 * 60 * 60);",
+            sweeper,
+        ),
+        ("node::SWEEP_SOON", "1h", "pub(crate) const SWEEP_SOON: Duration = Duration::from_secs(60 * 60);", sweeper),
+        ("node::SWEEPS_MAX", "2", "pub(crate) const SWEEPS_MAX: usize = 2;", sweeper),
+        ("node::CHECKS_OPEN_MAX", "16", "pub(crate) const CHECKS_OPEN_MAX: usize = 16;", check),
         ("cluster::NODES_MAX", "64", "const NODES_MAX: u64 = 64;", shape),
         ("server::DAYS_MAX", "3650", "const DAYS_MAX: u64 = 3650;", certificate),
         ("host::CONNECTIONS_MAX", "10000", "const CONNECTIONS_MAX: usize = 10_000;", connections),

@@ -1,0 +1,225 @@
+//! Commands of operators about blobs: `iolite blobs usage`, `check` and `sweep` ask them of a running gateway.
+//!
+//! Invariants: an answer is lines of JSON, of which the last has the key `done` or `error`; an answer without such a line was cut off. Who has the token
+//! of the gateway may ask. A check ends when nobody listens any more; a sweep goes on.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, SystemTime};
+
+use iolite_access::{Access, DevelopmentToken};
+use iolite_blobs::SweepReport;
+use iolite_host::{Commands, Stop};
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+use crate::blobs::check::{Check, CheckNews, Checked, Flaw, Problem};
+use crate::blobs::pass::Order;
+use crate::blobs::sweeper::{SWEEPS_MAX, Sweeper};
+
+/// Lines that wait for whoever asked.
+const LINES_AHEAD: usize = 64;
+
+/// Answers the commands, or says that there is no store.
+pub(crate) struct BlobCommands {
+    access: Access,
+    sweeper: Option<Arc<Sweeper>>,
+    is_checking: Arc<AtomicBool>,
+    stop: Stop,
+}
+
+impl BlobCommands {
+    pub fn new(token: &str, sweeper: Option<Arc<Sweeper>>, stop: Stop) -> BlobCommands {
+        let access = Access::Development(DevelopmentToken::new(token));
+        BlobCommands { access, sweeper, is_checking: Arc::default(), stop }
+    }
+}
+
+impl Commands for BlobCommands {
+    fn check(&self, token: &str) -> Result<(), String> {
+        self.access.check(token).map(drop).map_err(|error| error.to_string())
+    }
+
+    fn run(&self, command: &str, options: &str) -> Option<mpsc::Receiver<String>> {
+        let (lines, answer) = mpsc::channel(LINES_AHEAD);
+        let lines = Lines(lines);
+        let Some(sweeper) = self.sweeper.clone() else {
+            let problem = "this gateway has no store for blobs: name one by `store`, under [blobs] in its file";
+            lines.begin(json!({ "error": problem }));
+            return Some(answer);
+        };
+        match command {
+            "blobs/usage" => lines.begin(usage(&sweeper)),
+            "blobs/check" => self.spawn(check(sweeper, self.is_checking.clone(), lines)),
+            "blobs/sweep" => match order(options, sweeper.chunks.grace()) {
+                Ok(order) => self.spawn(sweep(sweeper, order, lines)),
+                Err(problem) => lines.begin(json!({ "error": problem })),
+            },
+            _ => return None,
+        }
+        Some(answer)
+    }
+}
+
+impl BlobCommands {
+    fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
+        let mut stop = self.stop.clone();
+        tokio::spawn(async move {
+            tokio::select! {
+                () = stop.wait() => {}
+                () = work => {}
+            }
+        });
+    }
+}
+
+/// The answer to one command.
+#[derive(Clone)]
+struct Lines(mpsc::Sender<String>);
+
+impl Lines {
+    /// The first line, for which there is room.
+    fn begin(&self, line: Value) {
+        let _ = self.0.try_send(line.to_string());
+    }
+
+    /// A later one. Who has left does not mind.
+    async fn say(&self, line: Value) {
+        let _ = self.0.send(line.to_string()).await;
+    }
+}
+
+/// `dry`, and `grace=SECONDS`, joined by `&`.
+fn order(options: &str, grace: Duration) -> Result<Order, String> {
+    let mut order = Order { is_dry: false, grace };
+    for option in options.split('&').filter(|option| !option.is_empty()) {
+        match option.split_once('=') {
+            None if option == "dry" => order.is_dry = true,
+            Some(("grace", seconds)) => {
+                let seconds = seconds.parse().map_err(|_| format!("grace is {seconds:?}: say how many seconds"))?;
+                order.grace = Duration::from_secs(seconds);
+            }
+            None | Some(_) => {
+                return Err(format!("a sweep has no option {option:?}: it has `dry` and `grace=SECONDS`"));
+            }
+        }
+    }
+    Ok(order)
+}
+
+fn usage(sweeper: &Sweeper) -> Value {
+    let usage = sweeper.chunks.usage();
+    let Some(now) = usage.now() else {
+        return json!({ "error": "the store is being counted: ask again in a moment. If that lasts, the log of this gateway says why" });
+    };
+    let since = |at: SystemTime| at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
+    let swept = sweeper.last().map(|swept| {
+        let mut line = reported(&swept.report);
+        line["at"] = json!(since(swept.at));
+        line
+    });
+    let (chunks, bytes) = (now.chunks, now.bytes);
+    json!({ "done": {
+        "chunks": chunks,
+        "bytes": bytes,
+        "bytes_max": usage.bytes_max,
+        "leases": sweeper.leases_known(),
+        "sweeping": sweeper.is_sweeping(),
+        "swept": swept,
+    } })
+}
+
+fn reported(report: &SweepReport) -> Value {
+    json!({
+        "chunks": report.objects,
+        "bytes": report.bytes,
+        "garbage": report.garbage,
+        "garbage_bytes": report.garbage_bytes,
+        "deleted": report.deleted,
+        "damaged": report.damaged,
+        "failure": report.failure,
+    })
+}
+
+/// With a grace the answer ends when it is known what is deleted after it.
+async fn sweep(sweeper: Arc<Sweeper>, order: Order, lines: Lines) {
+    let told = lines.clone();
+    let found = move |report: &SweepReport| {
+        let mut line = reported(report);
+        line["after"] = json!(order.grace.as_secs());
+        let is_last = !order.grace.is_zero();
+        let line = if is_last { json!({ "done": line }) } else { json!({ "found": line }) };
+        let _ = told.0.try_send(line.to_string());
+    };
+    let line = match sweeper.sweep_now(order, found).await {
+        Some(Ok(report)) => match &report.failure {
+            Some(problem) => json!({ "error": problem }),
+            None => json!({ "done": reported(&report) }),
+        },
+        Some(Err(problem)) => json!({ "error": problem.to_string() }),
+        None => {
+            json!({ "error": format!("{SWEEPS_MAX} sweeps go on already: wait until one has ended (`iolite blobs usage` says so)") })
+        }
+    };
+    lines.say(line).await;
+}
+
+async fn check(sweeper: Arc<Sweeper>, is_checking: Arc<AtomicBool>, lines: Lines) {
+    if is_checking.swap(true, Ordering::AcqRel) {
+        return lines.say(json!({ "error": "another check goes on: wait until it has ended" })).await;
+    }
+    let (news, mut told) = mpsc::channel(1);
+    let telling = async {
+        while let Some(news) = told.recv().await {
+            lines.say(news_line(news)).await;
+        }
+    };
+    let checking = async { tokio::join!(Check::run(&sweeper.asks, &sweeper.chunks, news), telling) };
+    let line = tokio::select! {
+        (checked, ()) = checking => match checked {
+            Ok(checked) => json!({ "done": counted(checked) }),
+            Err(problem) => json!({ "error": problem.to_string() }),
+        },
+        () = lines.0.closed() => Value::Null,
+    };
+    is_checking.store(false, Ordering::Release);
+    lines.say(line).await;
+}
+
+fn news_line(news: CheckNews) -> Value {
+    match news {
+        CheckNews::Progress(checked) => json!({ "progress": counted(checked) }),
+        CheckNews::Problem(Problem { table, key, column, object, flaw }) => {
+            let flaw = match flaw {
+                Flaw::Missing => "missing",
+                Flaw::Changed => "changed",
+            };
+            json!({ "problem": {
+                "table": table, "key": key, "column": column, "chunk": object.chunk.to_string(),
+                "object": object.to_string(), "flaw": flaw,
+            } })
+        }
+    }
+}
+
+fn counted(checked: Checked) -> Value {
+    let Checked { blobs, chunks, bytes, problems } = checked;
+    json!({ "blobs": blobs, "chunks": chunks, "bytes": bytes, "problems": problems })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOUR: Duration = Duration::from_secs(3600);
+
+    #[test]
+    fn an_order_has_the_options_that_it_is_given_and_no_others() {
+        assert_eq!(order("", HOUR), Ok(Order { is_dry: false, grace: HOUR }));
+        assert_eq!(order("dry&grace=0", HOUR), Ok(Order { is_dry: true, grace: Duration::ZERO }));
+        for (wrong, told) in [("wet", "no option \"wet\""), ("grace=soon", "how many seconds"), ("dry=1", "no option")]
+        {
+            assert!(order(wrong, HOUR).is_err_and(|error| error.contains(told)), "{wrong}");
+        }
+    }
+}

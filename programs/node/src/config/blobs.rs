@@ -1,0 +1,75 @@
+//! The store of chunks, as the file of a gateway describes it.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::error::ConfigProblem;
+use crate::blob_store::BlobAddress;
+
+/// For how long chunks stay that no row names any more, unless it is said.
+pub const GRACE: Duration = Duration::from_secs(60 * 60);
+
+/// The store of chunks of a gateway.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BlobsConfig {
+    pub address: BlobAddress,
+    /// Bytes of chunks after which nothing more is stored.
+    pub bytes_max: Option<u64>,
+    /// From when a sweep has found garbage until it deletes it.
+    pub grace: Duration,
+    /// The file to which lines of JSON are appended, one for each thing that is done.
+    pub trace: Option<PathBuf>,
+}
+
+/// [`BlobsConfig`], as it is written.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BlobsTable {
+    pub store: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes_max: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub grace_s: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace: Option<PathBuf>,
+}
+
+impl BlobsConfig {
+    /// Without a bound and a trace.
+    pub fn at(address: BlobAddress) -> BlobsConfig {
+        BlobsConfig { address, bytes_max: None, grace: GRACE, trace: None }
+    }
+
+    pub(super) fn of(table: BlobsTable, folder: &Path) -> Result<BlobsConfig, ConfigProblem> {
+        let BlobsTable { store, bytes_max, grace_s, trace } = table;
+        if bytes_max == Some(0) {
+            return Err(ConfigProblem::BlobBytes);
+        }
+        let address = BlobAddress::parse(&store, folder)?;
+        let (grace, trace) = (grace_s.map_or(GRACE, Duration::from_secs), trace.map(|trace| folder.join(trace)));
+        Ok(BlobsConfig { address, bytes_max, grace, trace })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<BlobsConfig, String> {
+        let table: BlobsTable = toml::from_str(text).map_err(|error| error.to_string())?;
+        BlobsConfig::of(table, Path::new("/etc/iolite")).map_err(|problem| problem.to_string())
+    }
+
+    #[test]
+    fn a_store_has_no_bound_and_an_hour_of_grace_unless_it_is_said() {
+        let config = BlobsConfig::at(BlobAddress::Folder("/etc/iolite/blobs".into()));
+        assert_eq!(read("store = \"dir:blobs\""), Ok(config.clone()));
+        let said = read("store = \"dir:blobs\"\nbytes_max = 1_000\ngrace_s = 0\ntrace = \"trace.json\"");
+        let trace = Some("/etc/iolite/trace.json".into());
+        assert_eq!(said, Ok(BlobsConfig { bytes_max: Some(1_000), grace: Duration::ZERO, trace, ..config }));
+        assert!(read("store = \"dir:blobs\"\nbytes_max = 0").is_err_and(|error| error.contains("leave it out")));
+        assert!(read("store = \"dir:blobs\"\nmax = 1").is_err_and(|error| error.contains("unknown field `max`")));
+    }
+}
