@@ -256,6 +256,25 @@ fn a_set_that_rests_on_another_row_by_now_is_not_submitted() {
 }
 
 #[test]
+fn nothing_is_acknowledged_from_an_open_set_on() {
+    let (mut harness, _) = app();
+    harness.mutator("hit", |tx| Ok(tx.write(hits(1), Operation::Add(1))?));
+    harness.mutate("edit");
+    let set = only(harness.take_submits());
+    // It is committed, and the confirmed rows do not contain it yet.
+    harness.decide(set.counter, 1, 20, vec![], Verdict::Committed(at(40)));
+    for to in [30, 31] {
+        harness.mutate("hit");
+        let hit = only(harness.take_submits());
+        assert!(hit.acknowledged.is_none_or(|through| through < set.counter), "{hit:?}");
+        harness.decide(hit.counter, 1, to, vec![], Verdict::Committed(at(to)));
+    }
+    harness.advance(iolite_wire::message::Advance { to: at(40), changes: vec![put(1, "mine")], ..Default::default() });
+    harness.mutate("hit");
+    assert!(only(harness.take_submits()).acknowledged.is_some_and(|through| through >= set.counter));
+}
+
+#[test]
 fn so_many_rows_of_a_table_are_followed_and_the_others_wait() {
     assert_eq!(Client::FOLLOWED_MAX, 2048);
     let limits = Limits { followed_rows_max: 1, idle_interests_max: 0, ..Limits::default() };
