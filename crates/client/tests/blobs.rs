@@ -15,7 +15,7 @@ use iolite_values::{
 use iolite_wire::blobs::{BlobReply, BlobRequest};
 use iolite_wire::message::{Advance, GoodbyeReason, Submit, Verdict};
 
-const SCHEMA: &str = r#"{"tables":{"photos":{"live":true,"columns":{"id":{"type":"int"},"photo":{"type":"blob","optional":true},"name":{"type":"string","optional":true}},"key":["id"]}}}"#;
+const SCHEMA: &str = r#"{"tables":{"photos":{"live":true,"columns":{"id":{"type":"int"},"photo":{"type":"blob","optional":true},"name":{"type":"string","optional":true}},"key":["id"]},"notes":{"columns":{"id":{"type":"int"},"recording":{"type":"blob"}},"key":["id"],"consistency":"causal","onConflict":"manual"}}}"#;
 
 /// A client, its device, and a gateway with its store of chunks. Everything that it is told of commits and positions is said by the test.
 struct Album {
@@ -239,6 +239,37 @@ fn after_a_conflict_the_seal_is_asked_for_again_and_nothing_is_put_twice() {
     let sealed = album.said.iter().any(|request| matches!(request, BlobRequest::Seal(_)));
     assert!(sealed, "{:?}", album.said);
     assert_eq!((album.puts(), album.submits().len()), (0, 1));
+}
+
+#[test]
+fn a_change_set_that_conflicts_leaves_its_chunks_to_the_next_one() {
+    let mut album = Album::new();
+    album.harness.connect();
+    let recording = album.put(&content(100_000));
+    album.harness.mutator("note", move |tx| {
+        let put = vec![Operation::Put(recording.clone().into())];
+        Ok(tx.insert(TableId::of("notes"), &key(1), [(ColumnId::of("recording"), put)].into())?)
+    });
+    album.harness.mutate("note");
+    album.settle();
+    album.advance(200);
+    assert_eq!(album.puts(), 2);
+    let set = album.submits().pop().expect("it is sent");
+    let lease = leases_of(&set);
+    // Another client has written a row that the set reads.
+    album.harness.decide(set.counter, 1, 210, Vec::new(), Verdict::Conflict(at(205)));
+    let abort = album.submits().pop().expect("it is closed");
+    album.harness.decide(set.counter, abort.attempt.0, 220, Vec::new(), Verdict::Aborted);
+    album.settle();
+    // The row is known to be free by then.
+    album.harness.load(230, &[]);
+    album.settle();
+    let next = album.submits().pop().expect("it is sent again");
+    assert_eq!((next.counter > set.counter, leases_of(&next), album.puts()), (true, lease, 0));
+    album.harness.decide(next.counter, 1, 240, next.decision.writes().to_vec(), Verdict::Committed(at(240)));
+    album.settle();
+    album.advance(250);
+    assert_eq!(album.harness.client.pending().count(), 0);
 }
 
 #[test]

@@ -377,9 +377,19 @@ impl Client {
         self.take_blob_outputs();
     }
 
+    /// The upload of a change set that is closed serves the next one. Its seal is looked at again.
+    pub(super) fn carry_upload(&mut self, from: Counter, to: Counter) {
+        let is_left = self.queue.entry(from).is_none();
+        if let Some(own) = is_left.then(|| self.blobs.uploads.remove(&from)).flatten() {
+            self.blobs.uploads.insert(to, own);
+            self.doubt_seal(to);
+        }
+    }
+
     fn stop_uploads(&mut self) {
         let is_over = |counter: &Counter| match self.queue.entry(*counter).map(|entry| &entry.stage) {
-            None | Some(Stage::Committed { .. }) => true,
+            None => !self.rows.may_need_upload_of(*counter),
+            Some(Stage::Committed { .. }) => true,
             Some(Stage::Called | Stage::Saving(_) | Stage::Saved | Stage::Submitted(_) | Stage::Unanswered(_)) => false,
         };
         let over: Vec<Counter> = self.blobs.uploads.keys().copied().filter(is_over).collect();

@@ -45,6 +45,8 @@ pub(super) struct Rows {
 struct Synced {
     rows: RowSync,
     lane: Option<LaneNumber>,
+    /// The last change set. The chunks that were sent for it serve the next one.
+    last_set: Option<Counter>,
     /// The conflicts that the host was told of: the row, the server's version, the version that is shown.
     told: Vec<(RowKey, RowVersion, RowVersion)>,
     /// The conflicts may be others than these.
@@ -78,6 +80,11 @@ impl Rows {
 
     pub(super) fn open_sets(&self) -> usize {
         self.tables.values().filter(|own| own.rows.open_set().is_some()).count()
+    }
+
+    /// Whether the next change set of a table may need what was uploaded for this one.
+    pub(super) fn may_need_upload_of(&self, set: Counter) -> bool {
+        self.tables.values().any(|own| own.last_set == Some(set) && !own.rows.is_empty())
     }
 
     pub(super) fn calls(&self) -> impl Iterator<Item = Counter> {
@@ -146,7 +153,7 @@ impl Rows {
 
 impl Synced {
     fn new(rows: RowSync) -> Synced {
-        Synced { rows, lane: None, told: Vec::new(), is_doubtful: true, is_unlooked: true }
+        Synced { rows, lane: None, last_set: None, told: Vec::new(), is_doubtful: true, is_unlooked: true }
     }
 
     /// Whether a row that is shown as gone is known to be gone: a causal chain has its base.

@@ -55,8 +55,10 @@ impl Client {
         let lane = self.lane_of_rows(table);
         let Some(own) = self.rows.tables.get_mut(&table) else { return false };
         own.rows.send(counter, set);
+        let before = own.last_set.replace(counter);
         let entry = Entry::change_set(counter, table, Frozen { reads, writes }, self.disk.last.next());
         self.queue.push(entry.in_lane(lane));
+        before.into_iter().for_each(|before| self.carry_upload(before, counter));
         self.disk.due = true;
         self.note_kept(table, Vec::new());
         calls.into_iter().for_each(|call| self.report_kept(call));
