@@ -24,7 +24,7 @@ use iolite_wire::message::{Outcome, Rejection};
 use super::Client;
 use super::mutations::{CallError, stored_call};
 use crate::cache::{Cache, Demand, RowId};
-use crate::interface::{MutationStatus, Output, Pending, PendingMutation};
+use crate::interface::{Broken, MutationStatus, Output, Pending, PendingMutation};
 use crate::queue::{Copies, Decided, Entry, Frozen, GivenUp, KeptRows, Mutation, MutationKind, RunState, Stage, Trail};
 use crate::reason::shortened;
 use crate::storage::OpenError;
@@ -41,6 +41,7 @@ pub(super) struct Rows {
     shown: Overlay,
     /// The same, of the calls that a restart would find.
     durable: Overlay,
+    broken: iolite_rowsync::Broken,
 }
 
 #[derive(Debug)]
@@ -75,6 +76,12 @@ pub enum ConflictError {
 }
 
 impl Rows {
+    pub(super) fn break_for_simulation(&mut self, broken: Broken) {
+        let Broken::Rows(broken) = broken else { return };
+        self.broken = broken;
+        self.tables.values_mut().for_each(|own| own.rows.break_for_tests(broken));
+    }
+
     pub(super) fn shown(&self) -> &Overlay {
         &self.shown
     }
@@ -153,6 +160,13 @@ impl Rows {
 }
 
 impl Synced {
+    /// Without kept calls.
+    fn empty(table: TableId, scheme: Scheme, broken: iolite_rowsync::Broken) -> Synced {
+        let mut rows = RowSync::new(table, scheme);
+        rows.break_for_tests(broken);
+        Synced::new(rows)
+    }
+
     fn new(rows: RowSync) -> Synced {
         Synced { rows, lane: None, told: Vec::new(), is_doubtful: true }
     }
@@ -197,7 +211,8 @@ impl Client {
         self.check_call(&MutationKind::Closure)?;
         let counter = self.next_counter();
         let (at, cache) = (self.cache.at(), &self.cache);
-        let own = self.rows.tables.entry(id).or_insert_with(|| Synced::new(RowSync::new(id, Scheme::Causal)));
+        let broken = self.rows.broken;
+        let own = self.rows.tables.entry(id).or_insert_with(|| Synced::empty(id, Scheme::Causal, broken));
         let keys: Vec<RowKey> = own.rows.keys().cloned().collect();
         let resolved = own.rows.resolve(counter, choices, at, |key| confirmed(cache, id, key))?;
         if resolved.is_kept {
@@ -235,9 +250,9 @@ impl Client {
 
     /// Whether a run that is strong rests on rows as kept calls show them. It runs again then, on the confirmed ones.
     pub(super) fn rests_on_kept(&mut self, counter: Counter, run: &Run) -> bool {
-        let Some(entry) = self.queue.entry_mut(counter).filter(|entry| entry.kept_rows == KeptRows::Shown) else {
-            return false;
-        };
+        let is_let_be = self.broken == Broken::StrongReadsKept;
+        let entry = self.queue.entry_mut(counter).filter(|entry| entry.kept_rows == KeptRows::Shown && !is_let_be);
+        let Some(entry) = entry else { return false };
         entry.kept_rows = KeptRows::Below;
         if self.rows.calls.is_empty() {
             return false;
@@ -255,8 +270,8 @@ impl Client {
     pub(super) fn keep_call(&mut self, counter: Counter, table: TableId, run: &Run) -> Result<(), KeepError> {
         let cache = &self.cache;
         let scheme = self.schema.table_by_id(table).and_then(|own| Scheme::of(&own.consistency));
-        let own = self.rows.tables.entry(table);
-        let own = own.or_insert_with(|| Synced::new(RowSync::new(table, scheme.unwrap_or(Scheme::Causal))));
+        let (scheme, broken) = (scheme.unwrap_or(Scheme::Causal), self.rows.broken);
+        let own = self.rows.tables.entry(table).or_insert_with(|| Synced::empty(table, scheme, broken));
         let reader = Reader::new(cache, None, None).over_kept(Some(&self.rows.shown));
         let saw = |key: &RowKey| reader.row(table, key).filter(|row| row.exists()).cloned().unwrap_or_default();
         own.rows.keep(counter, &run.writes, saw, &run.bases)?;

@@ -1,0 +1,56 @@
+//! Conflicts: told of calls that the confirmed rows do not contain, and at rest listed exactly while a kept call's base is another row than the confirmed one.
+
+use std::collections::BTreeSet;
+
+use iolite_client::Base;
+use iolite_values::{Counter, RowKey, StoreIncarnation};
+
+use super::States;
+use crate::checker::{Invariant, Violation};
+use crate::history::{EndedAs, History};
+use crate::rows::app::Synced;
+use crate::world::ClientNode;
+
+/// # Errors
+/// A conflict between a row and itself, or of a call that the row contained.
+pub fn check_told(history: &History, store: StoreIncarnation) -> Result<(), Violation> {
+    for told in history.rows.conflicts.iter().filter(|told| told.store == Some(store)) {
+        let server = told.conflict.server.clone().unwrap_or_default();
+        if told.conflict.base == Base::Row(server) {
+            return Err(Violation::new(Invariant::Conflicts, format!("nobody else has written the row of {told:?}")));
+        }
+        for call in &told.conflict.calls {
+            let end = history.calls.get(&(told.client, *call)).and_then(|called| called.ends.get(&Some(store)));
+            if let Some(EndedAs::Confirmed(at)) = end.map(|end| &end.how)
+                && *at <= told.at
+            {
+                let what = format!("{told:?} is told, and the row contains {call:?} since {at:?}");
+                return Err(Violation::new(Invariant::Conflicts, what));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// When nothing goes on but people who have not decided.
+///
+/// # Errors
+/// A conflict that is listed and is none, or is one and is not listed.
+pub fn check_listed(history: &History, node: &ClientNode, states: &States) -> Result<(), Violation> {
+    let pending: BTreeSet<Counter> = node.client.pending().map(|pending| pending.counter).collect();
+    let listed = node.client.conflicts(Synced::Notes.name()).expect("notes are causal");
+    let listed: BTreeSet<RowKey> = listed.into_iter().map(|conflict| conflict.key).collect();
+    let mut expected = BTreeSet::new();
+    for row in history.rows.rows_of(node.index, &pending) {
+        let base = history.rows.base(&row, &pending);
+        let (_, table, key) = row.clone();
+        if table == Synced::Notes && base != Some(&states.last(table.table(), &key)) {
+            expected.insert(key);
+        }
+    }
+    if listed == expected {
+        return Ok(());
+    }
+    let what = format!("{:?} lists conflicts of {listed:?}, and {expected:?} are in conflict", node.index);
+    Err(Violation::new(Invariant::Conflicts, what))
+}
