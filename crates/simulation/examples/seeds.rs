@@ -20,7 +20,7 @@ fn main() {
         if ms > 1500 { println!("seed {seed} took {ms} ms, {} steps", outcome.steps); }
         if let Some(violation) = outcome.violation {
             let text = violation.to_string();
-            println!("seed {seed}: {}", &text.chars().take(2500).collect::<String>());
+            println!("seed {seed}: {}", &text.chars().take(30000).collect::<String>());
             failed.push(seed);
             if kind.is_none() { break; }
         }

@@ -320,8 +320,8 @@ impl Client {
         self.cache.interests.settle(Demand::Kept(table), &kept);
     }
 
-    /// The confirmed rows are others: kept calls are judged on them.
-    pub(super) fn judge_kept(&mut self, changed: &[RowId]) {
+    /// The confirmed rows are others, or some were loaded, which may be held now as they were known before: kept calls are judged on them.
+    pub(super) fn judge_kept(&mut self, changed: &[RowId], loaded: bool) {
         let at = self.cache.at();
         let tables: Vec<TableId> =
             self.rows.tables.iter().filter(|(_, own)| !own.rows.is_empty()).map(|(table, _)| *table).collect();
@@ -335,12 +335,12 @@ impl Client {
             keys.extend(
                 changed.iter().filter(|(of, key)| *of == table && before.contains(key)).map(|(_, key)| key.clone()),
             );
-            if endings.is_empty() && keys.is_empty() {
+            if endings.is_empty() && keys.is_empty() && !loaded {
                 own.is_doubtful = true;
                 continue;
             }
             // What ends may have been one of several calls of a row.
-            keys.extend(if endings.is_empty() { BTreeSet::new() } else { before });
+            keys.extend(if endings.is_empty() && !loaded { BTreeSet::new() } else { before });
             self.end_kept(table, endings);
             self.note_kept(table, keys.into_iter().collect());
         }

@@ -284,7 +284,9 @@ impl Entry {
     /// One that an earlier life of the app stored, and may have sent. Attempts of this life are numbered from above `attempts`.
     pub(crate) fn restored(mutation: Mutation, attempts: Attempt) -> Entry {
         let (trail, offline_check) = (Trail::MaybeSent, OfflineCheck::Done);
-        Entry { trail, offline_check, attempts, ..Entry::new(mutation, Stage::Saved) }
+        // A call that was kept is not in the queue: this one is strong, as far as that life knew.
+        let kept_rows = KeptRows::Below;
+        Entry { trail, offline_check, attempts, kept_rows, ..Entry::new(mutation, Stage::Saved) }
     }
 
     /// The same, in the lane of its log.

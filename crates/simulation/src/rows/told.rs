@@ -182,7 +182,7 @@ impl RowsTold {
                     own.rests.insert(id, rests);
                     own.effects.extend(cells.iter().filter_map(|(column, value)| {
                         let iolite_values::Value::Int(value) = value else { return None };
-                        let (column, value) = (*column, *value);
+                        let (column, value) = (*column, Some(*value).filter(|value| *value != 0)?);
                         let did =
                             if server.exists() { Did::Put(column, value) } else { Did::Insert(column, value) };
                         let (table, key, saw) = (Synced::Notes, conflict.key.clone(), server.clone());

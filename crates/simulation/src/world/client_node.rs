@@ -83,6 +83,9 @@ pub enum Leaving {
     ToTab(TabId, LeaderThen, Vec<u8>),
 }
 
+/// Closures that a client runs before it takes anything new: beyond it runs one for ever.
+const RUNS_AT_ONCE_MAX: u32 = 10_000;
+
 impl ClientNode {
     pub fn start(
         (index, version): (ClientIndex, SchemaVersion),
@@ -230,7 +233,12 @@ impl ClientNode {
         occasions: &mut Counts<Occasion>,
     ) -> Vec<Leaving> {
         let mut leaving = Vec::new();
+        let mut runs = 0;
         while let Some(output) = self.client.poll() {
+            if let Output::Run(run) = output {
+                runs += 1;
+                assert!(runs < RUNS_AT_ONCE_MAX, "{run:?} is run for ever");
+            }
             self.follow_store(history, occasions);
             match output {
                 Output::Run(run) if self.is_stuck_in(run, moment) => {

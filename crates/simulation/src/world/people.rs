@@ -56,7 +56,8 @@ impl World {
     fn take_back_kept(&mut self, client: ClientIndex) {
         let node = &mut self.clients[client.0];
         let pending = node.pending_counters();
-        let Some(counter) = pending.last().copied() else { return };
+        let place = self.random.below(2 * pending.len().max(1) as u64) as usize;
+        let Some(counter) = pending.iter().nth(place).or(pending.last()).copied() else { return };
         if node.take_back(counter, &mut self.history) {
             self.row_events.add(RowEvent::TakenBack, 1);
             self.history.rows.note_taken_back((client, counter), &pending);

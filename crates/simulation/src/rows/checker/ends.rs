@@ -8,7 +8,7 @@ use super::States;
 use crate::checker::{Commits, Invariant, Violation};
 use crate::history::{Called, ClientIndex, End, EndedAs, History, Issued, Moment};
 use crate::rows::app::{Did, Effect, Synced, number};
-use crate::rows::told::Keeps;
+use crate::rows::told::{Keeps, RowOf};
 
 /// # Errors
 /// A call whose end in this history of the store is not what the store has.
@@ -25,7 +25,7 @@ pub fn check(
             let what = format!("{call:?} {:?} is kept, and the store has {recorded:?} under its counter", called.call);
             return Err(Violation::new(Invariant::ExactlyOnce, what));
         } else if let (Some(end), Some(keeps)) = (called.ends.get(&Some(store)), history.rows.calls.get(call)) {
-            check_kept(history, (store, *call), end, keeps, states)?;
+            check_kept(history, (store, *call), (called, end), keeps, states)?;
         }
     }
     check_refused_groups(history, store)?;
@@ -52,7 +52,7 @@ pub fn check_all(history: &History) -> Result<(), Violation> {
 fn check_kept(
     history: &History,
     (store, call): (StoreIncarnation, Issued),
-    end: &End,
+    (called, end): (&Called, &End),
     keeps: &Keeps,
     states: &States,
 ) -> Result<(), Violation> {
@@ -68,17 +68,22 @@ fn check_kept(
             for effect in &keeps.effects {
                 if !is_there(effect, *at, states) && !is_covered(history, store, call, effect, *at) {
                     let rows = states.of(effect.table.table(), &effect.key);
-                    return wrong(format!("{effect:?} is not in {rows:?}"));
+                    let others = calls_of(history, (call.0, effect.table, effect.key.clone()));
+                    return wrong(format!("{effect:?} is not in {rows:?}, of the calls {others:?}"));
                 }
             }
             Ok(())
         }
         EndedAs::Overruled | EndedAs::Rejected(_) | EndedAs::Cancelled(_) | EndedAs::Quarantined(_) => {
             if let EndedAs::Rejected(_) = end.how
-                && !was_refusable(keeps, store, end, states)
+                && !was_refusable(keeps, store, called, end, states)
             {
                 let rows: Vec<_> = keeps.effects.iter().map(|effect| states.of(effect.table.table(), &effect.key)).collect();
-                return wrong(format!("neither does the server refuse it, nor was a row gone that it updates: {rows:?}"));
+                let first = &keeps.effects[0];
+                let others = calls_of(history, (call.0, first.table, first.key.clone()));
+                return wrong(format!(
+                    "neither does the server refuse it, nor was a row gone that it updates: {rows:?}, of the calls {others:?}"
+                ));
             }
             match keeps.effects.iter().find(|effect| end.how != EndedAs::Overruled && was_ever(effect, states)) {
                 Some(effect) => wrong(format!("{effect:?} was in the store all the same")),
@@ -86,6 +91,19 @@ fn check_kept(
             }
         }
     }
+}
+
+/// All kept calls that have written a row of a client, with how they ended, for people.
+fn calls_of<'a>(
+    history: &'a History,
+    (client, table, key): RowOf,
+) -> Vec<(Counter, Vec<&'a Effect>, Option<&'a Called>)> {
+    let of_client = history.rows.calls.iter().filter(|(call, _)| call.0 == client);
+    let of_row = of_client.map(|(call, keeps)| {
+        let own = keeps.effects.iter().filter(|effect| effect.table == table && effect.key == key);
+        (call.1, own.collect(), history.calls.get(call))
+    });
+    of_row.filter(|(_, effects, _): &(Counter, Vec<&Effect>, _)| !effects.is_empty()).collect()
 }
 
 /// Whether a row shows an effect.
@@ -124,14 +142,16 @@ fn is_covered(
 }
 
 /// Whether the server refuses a value of a call, or a row was gone that it updates.
-fn was_refusable(keeps: &Keeps, store: StoreIncarnation, end: &End, states: &States) -> bool {
+fn was_refusable(keeps: &Keeps, store: StoreIncarnation, called: &Called, end: &End, states: &States) -> bool {
     let from = if keeps.store == Some(store) { keeps.at } else { Timestamp::ZERO };
+    // A client that was started again may show an older state than the one in which the call ended.
+    let to = if called.life == end.life { end.confirmed_through } else { Timestamp::MAX };
     keeps.effects.iter().any(|effect| match effect.table {
         // Others of its group may be why (`check_refused_groups`).
         Synced::Notes => true,
         Synced::Stars => {
             let updates = !matches!(effect.did, Did::Insert(..));
-            updates && states.was_gone(effect.table.table(), &effect.key, from, end.confirmed_through)
+            updates && states.was_gone(effect.table.table(), &effect.key, from, to)
         }
     })
 }
