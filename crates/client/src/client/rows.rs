@@ -263,6 +263,16 @@ impl Client {
         reads.into_iter().any(|(read, digest)| !reader.tells_of(demand, read) || reader.digest(read) != *digest)
     }
 
+    /// Whether a run that is to be kept saw no kept rows. It runs once more then, and sees them: its effects stand upon them.
+    pub(super) fn sees_kept_again(&mut self, counter: Counter) -> bool {
+        let entry = self.queue.entry_mut(counter).filter(|entry| entry.kept_rows == KeptRows::Below);
+        entry.map(|entry| entry.kept_rows = KeptRows::ShownAgain).is_some()
+    }
+
+    pub(super) fn has_seen_kept_again(&self, counter: Counter) -> bool {
+        self.queue.entry(counter).is_some_and(|entry| entry.kept_rows == KeptRows::ShownAgain)
+    }
+
     /// Keeps a call that ran, and takes it out of the queue.
     ///
     /// # Errors

@@ -20,6 +20,7 @@ impl Client {
     pub const MISSES_MAX: u32 = 256;
     /// How often in a row a reaction asks again for what there was no room for.
     pub const CROWDED_MAX: u32 = 8;
+    const OF_TWO_MINDS: &str = "the call writes a table that syncs when it sees what the server has, and a strong one when it sees what this device shows: let it write the same table either way";
     pub(crate) const MISSES_TOO_MANY: &str = "the closure was stopped again and again by something else that is not here: ask for many rows together, not one after the other; or does it ask for another key at every run?";
 
     /// Begins the run that [`Output::Run`] asked for.
@@ -112,16 +113,23 @@ impl Client {
             (false, Closed::Returned) => match self.why_refused_offline(&run, offline_check) {
                 Some(reason) => return self.give_up(counter, &reason),
                 None => match self.keeps(&run) {
+                    Some(_) if self.sees_kept_again(counter) => return self.queue.ran(counter, RunState::Due),
                     Some(table) => return self.finish_kept(counter, table, &run),
+                    None if self.has_seen_kept_again(counter) => return self.give_up(counter, Client::OF_TWO_MINDS),
                     None if self.rests_on_kept(counter, &run) => return self.queue.ran(counter, RunState::Due),
                     None => ran(run, None),
                 },
             },
-            (false, Closed::Aborted(reason)) if self.keeps(&run).is_some() || self.rests_on_kept(counter, &run) => {
+            (false, Closed::Aborted(reason))
+                if self.keeps(&run).is_some()
+                    || self.has_seen_kept_again(counter)
+                    || self.rests_on_kept(counter, &run) =>
+            {
                 return self.abort_for_good(counter, reason);
             }
             (false, Closed::Aborted(reason)) => ran(run, Some(reason)),
             (false, Closed::Failed(reason)) if first => return self.give_up(counter, &reason),
+            (false, Closed::Failed(reason)) if self.has_seen_kept_again(counter) => return self.give_up(counter, &reason),
             (false, Closed::Failed(_)) if self.rests_on_kept(counter, &run) => {
                 return self.queue.ran(counter, RunState::Due);
             }

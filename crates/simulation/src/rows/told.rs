@@ -72,8 +72,6 @@ pub struct ConflictTold {
 pub enum RowEvent {
     /// A call was kept without a connection.
     KeptOffline,
-    /// A client listed other conflicts than before.
-    ConflictsTold,
     KeptLocal,
     KeptServer,
     KeptValues,
@@ -92,9 +90,8 @@ pub enum RowEvent {
 }
 
 impl RowEvent {
-    pub const ALL: [RowEvent; 11] = [
+    pub const ALL: [RowEvent; 10] = [
         RowEvent::KeptOffline,
-        RowEvent::ConflictsTold,
         RowEvent::KeptLocal,
         RowEvent::KeptServer,
         RowEvent::KeptValues,
@@ -120,6 +117,11 @@ impl RowsTold {
         self.calls.insert(call, keeps);
     }
 
+    /// A closure gave up: an earlier run counts no more.
+    pub fn note_abort(&mut self, call: Issued) {
+        self.calls.remove(&call);
+    }
+
     /// The first of these calls that has written a row, with what it rests on.
     fn first(&self, (client, table, key): &RowOf, pending: &BTreeSet<Counter>) -> Option<(Issued, &Rests)> {
         let own = pending.iter().filter_map(|counter| {
@@ -127,6 +129,17 @@ impl RowsTold {
             Some((call, self.calls.get(&call)?.rests.get(&(*table, key.clone()))?))
         });
         own.min_by_key(|(_, rests)| rests.place)
+    }
+
+    /// What all calls of a client did to a row, and whether they are pending, for people.
+    fn all_of(&self, (client, table, key): &RowOf, pending: &BTreeSet<Counter>) -> Vec<(Counter, bool, Vec<&Effect>, &Rests)> {
+        let own = self.calls.iter().filter(|(call, _)| call.0 == *client);
+        let of_row = own.filter_map(|(call, keeps)| {
+            let rests = keeps.rests.get(&(*table, key.clone()))?;
+            let effects = keeps.effects.iter().filter(|effect| effect.table == *table && effect.key == *key);
+            Some((call.1, pending.contains(&call.1), effects.collect(), rests))
+        });
+        of_row.collect()
     }
 
     /// The base of a row that pending calls have written.
@@ -151,7 +164,7 @@ impl RowsTold {
             let row = (client, Synced::Notes, conflict.key.clone());
             let base = self.base(&row, pending).cloned();
             if base.clone().map(Base::Row).as_ref() != Some(&conflict.base) {
-                self.wrong.push(format!("{client:?} tells of {conflict:?}, whose calls had read {base:?}"));
+                self.wrong.push(format!("{client:?} tells of {conflict:?}, whose calls had read {base:?}: {:?}", self.all_of(&row, pending)));
             }
             self.conflicts.push(ConflictTold { client, store, at, conflict });
         }

@@ -309,6 +309,9 @@ impl ClientNode {
             }),
             other => run_call(other, &mut handle),
         };
+        if let Err(Stop::Abort(_)) = &ended {
+            history.rows.note_abort((self.index, counter));
+        }
         let closed = match ended {
             // A stopped run does not count, whatever is said here.
             Ok(()) | Err(Stop::Missing) => Closed::Returned,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use iolite_client::{Cells, Choice, Conflict, ConflictError, Keep};
+use iolite_client::{Cells, Choice, Conflict, ConflictError, Keep, PendingMutation};
 use iolite_machine::Now;
 use iolite_values::{ColumnId, Counter, Value};
 
@@ -58,7 +58,9 @@ impl World {
         let pending = node.pending_counters();
         let place = self.random.below(2 * pending.len().max(1) as u64) as usize;
         let Some(counter) = pending.iter().nth(place).or(pending.last()).copied() else { return };
-        if node.take_back(counter, &mut self.history) {
+        // What a person decided stays decided.
+        let is_decision = self.history.calls.get(&(client, counter)).is_some_and(|own| own.call == Call::Rows(OfRows::Decide));
+        if !is_decision && node.take_back(counter, &mut self.history) {
             self.row_events.add(RowEvent::TakenBack, 1);
             self.history.rows.note_taken_back((client, counter), &pending);
         }
@@ -150,8 +152,10 @@ impl ClientNode {
         self.client.conflicts(Synced::Notes.name()).expect("notes are causal")
     }
 
+    /// What is pending, without calls that run again before they are kept.
     pub fn pending_counters(&self) -> BTreeSet<Counter> {
-        self.client.pending().map(|pending| pending.counter).collect()
+        let runs_again = |pending: &PendingMutation| pending.status.would_reject.is_some();
+        self.client.pending().filter(|pending| !runs_again(pending)).map(|pending| pending.counter).collect()
     }
 
     /// The client told that it has other conflicts than before.
@@ -198,6 +202,6 @@ impl ClientNode {
             joined = pending.iter().filter(|call| of(call).filter_map(is_note).any(|key| rows.contains(&key))).copied().collect();
             rows.extend(joined.iter().flat_map(&of).filter_map(is_note));
         }
-        joined == pending && self.device.is_idle() && self.tabs.is_empty()
+        joined == pending && joined.len() == self.client.pending().count() && self.device.is_idle() && self.tabs.is_empty()
     }
 }

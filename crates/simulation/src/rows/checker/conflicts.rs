@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use iolite_client::Base;
-use iolite_values::{Counter, RowKey, StoreIncarnation};
+use iolite_values::{RowKey, StoreIncarnation};
 
 use super::States;
 use crate::checker::{Invariant, Violation};
@@ -37,7 +37,7 @@ pub fn check_told(history: &History, store: StoreIncarnation) -> Result<(), Viol
 /// # Errors
 /// A conflict that is listed and is none, or is one and is not listed.
 pub fn check_listed(history: &History, node: &ClientNode, states: &States) -> Result<(), Violation> {
-    let pending: BTreeSet<Counter> = node.client.pending().map(|pending| pending.counter).collect();
+    let pending = node.pending_counters();
     let listed = node.client.conflicts(Synced::Notes.name()).expect("notes are causal");
     let listed: BTreeSet<RowKey> = listed.into_iter().map(|conflict| conflict.key).collect();
     let (mut expected, mut may_be) = (BTreeSet::new(), BTreeSet::new());

@@ -79,8 +79,7 @@ fn check_kept(
                 && !was_refusable(keeps, store, called, end, states)
             {
                 let rows: Vec<_> = keeps.effects.iter().map(|effect| states.of(effect.table.table(), &effect.key)).collect();
-                let first = &keeps.effects[0];
-                let others = calls_of(history, (call.0, first.table, first.key.clone()));
+                let others = keeps.effects.first().map(|first| calls_of(history, (call.0, first.table, first.key.clone())));
                 return wrong(format!(
                     "neither does the server refuse it, nor was a row gone that it updates: {rows:?}, of the calls {others:?}"
                 ));
@@ -146,14 +145,10 @@ fn was_refusable(keeps: &Keeps, store: StoreIncarnation, called: &Called, end: &
     let from = if keeps.store == Some(store) { keeps.at } else { Timestamp::ZERO };
     // A client that was started again may show an older state than the one in which the call ended.
     let to = if called.life == end.life { end.confirmed_through } else { Timestamp::MAX };
-    keeps.effects.iter().any(|effect| match effect.table {
-        // Others of its group may be why (`check_refused_groups`).
-        Synced::Notes => true,
-        Synced::Stars => {
-            let updates = !matches!(effect.did, Did::Insert(..));
-            updates && states.was_gone(effect.table.table(), &effect.key, from, to)
-        }
-    })
+    // Others of its group may be why (`check_refused_groups`).
+    let of_notes = keeps.rests.keys().any(|(table, _)| *table == Synced::Notes);
+    let updates = keeps.effects.iter().filter(|effect| !matches!(effect.did, Did::Insert(..)));
+    of_notes || updates.into_iter().any(|effect| states.was_gone(effect.table.table(), &effect.key, from, to))
 }
 
 /// Notes that a client was told at one moment to be refused: each is joined by rows to one of which the server refuses a value.
