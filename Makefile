@@ -87,6 +87,7 @@ soak: build ## runs the long tests: ten million mutated frames, histories, searc
 	@test -n "$(SOAKED)" || { echo "error: no test is there to soak: name an ignored test soak_..." >&2; exit 1; }
 	cargo test --release --locked $(SOAKED:%=--package %) -- --ignored soak_
 	target/release/iolite simulate --seeds 1..5000
+	target/release/iolite simulate --world rows --seeds 1..2000
 	target/release/iolite torture --cluster 2x3 --seconds 120
 	target/release/iolite torture --cluster 1x5 --seconds 120
 

@@ -250,6 +250,7 @@ impl Client {
         self.broken = broken;
         self.documents.borrow_mut().broken = broken;
         self.queue.broken = broken;
+        self.rows.break_for_simulation(broken);
     }
 
     pub fn schema(&self) -> &Arc<Schema> {

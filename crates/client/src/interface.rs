@@ -216,6 +216,10 @@ pub enum Broken {
     AcknowledgeBeforeApplying,
     /// A mutation is sent although it has read what a pending one before it writes.
     SendWhatReadPending,
+    /// A strong mutation rests on rows as kept calls show them, which may never be committed.
+    StrongReadsKept,
+    /// A rule of the tables that sync.
+    Rows(iolite_rowsync::Broken),
 }
 
 /// A pending mutation, for people.

@@ -320,3 +320,73 @@ fn a_mutation_that_writes_a_strong_and_a_causal_table_names_both() {
     let MutationStatus::Cancelled { reason } = harness.last_status(call) else { panic!("it never began") };
     assert!(reason.contains("\"cards\" (causal)") && reason.contains("\"hits\" (strong)"), "{reason}");
 }
+
+/// A client with a call that updates star 1 if it is there, and gives up if not; and one that deletes it.
+fn with_stars() -> Harness {
+    let (mut harness, _) = app();
+    harness.mutator("rate", |tx| match tx.row(stars(), &key(1))? {
+        Some(_) => Ok(tx.write(on(1), Operation::Put(Value::Bool(true)))?),
+        None => Err(Stop::Abort("no such star")),
+    });
+    harness.mutator("unstar", |tx| Ok(tx.delete(stars(), &key(1))?));
+    harness
+}
+
+fn star_is(harness: &mut Harness, to: u64, operations: Vec<(Cell, Operation)>) {
+    let changes = operations.into_iter().map(|(cell, operation)| Write { cell, operation }).collect();
+    harness.advance(iolite_wire::message::Advance { to: at(to), changes, ..Default::default() });
+}
+
+#[test]
+fn a_strong_mutation_that_a_restart_finds_rests_on_confirmed_rows_and_does_not_run_for_ever() {
+    let (mut harness, _) = app();
+    let careful = |tx: &mut iolite_client::Transaction<'_>| {
+        let row = tx.row(cards(), &key(1))?;
+        match row.and_then(|row| row.cell(text(1).column).cloned()) {
+            Some(CellState::Scalar(Value::String(said))) if *said == *"mine" => Err(Stop::Abort("taken")),
+            _ => Ok(tx.write(hits(1), Operation::Add(1))?),
+        }
+    };
+    harness.mutator("careful", careful);
+    harness.disconnect();
+    let strong = harness.mutate("careful");
+    harness.mutate("edit");
+    let mut harness = harness.reopened();
+    harness.settle();
+    assert!(harness.runs_of(RunOf::Mutation(strong)) < 5);
+    assert_eq!(pending(&harness, strong).would_reject, None);
+}
+
+#[test]
+fn a_call_that_finds_its_row_later_is_kept_on_what_the_device_shows() {
+    let mut harness = with_stars();
+    let gone = (Cell::row(stars(), key(1)), Operation::Delete);
+    star_is(&mut harness, 30, vec![gone]);
+    harness.disconnect();
+    let rate = harness.mutate("rate");
+    assert_eq!(pending(&harness, rate).would_reject.as_deref(), Some("no such star"));
+    harness.link();
+    harness.welcome(1);
+    harness.take_subscribed(true);
+    let there = [(Cell::row(stars(), key(1)), Operation::Create), (on(1), Operation::Assign(Value::Bool(false)))];
+    star_is(&mut harness, 40, there.into());
+    assert_eq!(harness.runs_of(RunOf::Mutation(rate)), 3, "on nothing, on the confirmed row, on the row as it is shown");
+}
+
+#[test]
+fn a_kept_deletion_is_shown_on_a_row_that_is_loaded_as_it_was() {
+    let mut harness = with_stars();
+    harness.disconnect();
+    harness.mutate("unstar");
+    let mut harness = harness.reopened();
+    let seen = Rc::new(RefCell::new(Vec::new()));
+    let log = seen.clone();
+    harness.react(View::Optimistic, move |tx| {
+        log.borrow_mut().push(tx.row(stars(), &key(1))?.is_some());
+        Ok(())
+    });
+    harness.connect();
+    let star = Row::from_parts(true, [(ColumnId::of("on"), CellState::Register(Value::Bool(false)))]);
+    harness.load(20, &[(cards(), key(1), card("first")), (stars(), key(1), star)]);
+    assert_eq!(seen.borrow().last(), Some(&false), "{seen:?}");
+}

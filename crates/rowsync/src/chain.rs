@@ -109,6 +109,22 @@ impl Chain {
         base == version || (0..=self.effects.len()).any(|count| row_version(&after(count)) == version)
     }
 
+    /// Whether each update of other calls has a row without this call.
+    pub(crate) fn stands_without(&self, call: Counter) -> bool {
+        let mut exists = self.onto.exists();
+        self.effects.iter().filter(|effect| effect.call != call).all(|effect| match &effect.change {
+            Change::Update(_) => exists,
+            Change::Insert(_) => {
+                exists = true;
+                true
+            }
+            Change::Delete => {
+                exists = false;
+                true
+            }
+        })
+    }
+
     /// One chain of this, which was sent, and of the one that began behind it.
     pub(crate) fn joined(mut self, behind: Option<Chain>) -> Chain {
         if let Some(behind) = behind {

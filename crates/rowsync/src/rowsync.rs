@@ -192,9 +192,11 @@ impl RowSync {
         Change::between(confirmed, shown).writes(self.scheme, self.table, key, confirmed)
     }
 
-    /// Takes a call back that no change set carries. It is as if it had never been made.
+    /// Takes a call back that no change set carries. It is as if it had never been made. One that inserted a row stays if a later one updates that row:
+    /// the update would have no effect.
     pub fn take_back(&mut self, call: Counter) -> bool {
-        let goes = !self.is_sent(call) && self.calls.contains_key(&call);
+        let stands = |key| self.waiting(key).is_none_or(|chain| chain.stands_without(call));
+        let goes = !self.is_sent(call) && self.calls.contains_key(&call) && self.rows_of(call).all(stands);
         if goes {
             self.end(call, How::Overruled);
             self.bytes = self.count_bytes();

@@ -369,3 +369,14 @@ fn a_call_that_writes_no_scalar_or_another_table_is_not_kept() {
     let keep = |rows: &mut RowSync| rows.keep(Counter(1), &[create(1)], |_| Row::default(), &BTreeMap::new());
     assert_eq!((keep(&mut rows), keep(&mut rows)), (Ok(()), Err(KeepError::Twice(Counter(1)))));
 }
+
+#[test]
+fn a_call_that_inserted_a_row_is_not_taken_back_from_under_an_update_of_it() {
+    let mut device = Device::causal();
+    let insert = device.call(&[create(1), put(1, TEXT, "milk")]);
+    let update = device.call(&[put(1, TEXT, "bread")]);
+    assert!(!device.rows.take_back(insert), "the update would have no effect, and yet be confirmed");
+    assert!(device.rows.take_back(update) && device.rows.take_back(insert));
+    device.rows.validate();
+    assert!(device.shown(1).is_none() && device.rows.is_empty());
+}

@@ -21,7 +21,7 @@ use iolite_values::{Cell, Schema, TableId};
 pub use call::Call;
 #[cfg(test)]
 pub use handle::cell;
-pub use handle::{InClient, Stop};
+pub use handle::{Handle, InClient, Stop, row_key};
 pub use levels::{OfLevel, Weak};
 pub use model::Model;
 pub use mutators::run_call;
@@ -81,6 +81,8 @@ pub enum SchemaVersion {
     Grown,
     /// With a column less.
     Pruned,
+    /// The other app, whose tables sync.
+    Rows,
 }
 
 impl SchemaVersion {
@@ -90,6 +92,7 @@ impl SchemaVersion {
             SchemaVersion::First => first.clone(),
             SchemaVersion::Grown => grown.clone(),
             SchemaVersion::Pruned => pruned.clone(),
+            SchemaVersion::Rows => crate::rows::app::schema(),
         }
     }
 }

@@ -5,7 +5,7 @@
 
 use std::ops::RangeInclusive;
 
-use iolite_client::Broken as BrokenClient;
+use iolite_client::{Broken as BrokenClient, BrokenRows};
 use iolite_gateway::Broken as BrokenGateway;
 use iolite_replication::Broken as BrokenReplica;
 
@@ -45,6 +45,11 @@ pub enum Broken {
     StartEmpty,
     EndUndrained,
     AcceptWhileEnding,
+    BaseMovesOn,
+    JudgeBeforeOutcome,
+    FoldWhatWasSent,
+    OneRefusedAll,
+    StrongReadsKept,
 }
 
 /// Who leaves the rule out.
@@ -72,7 +77,7 @@ struct Variant {
 }
 
 /// All that can be taken out, in the order in which they are listed.
-const VARIANTS: [Variant; 26] = [
+const VARIANTS: [Variant; 31] = [
     Variant {
         broken: Broken::SkipReadValidation,
         name: "skip-read-validation",
@@ -280,6 +285,46 @@ const VARIANTS: [Variant; 26] = [
         rule: "a shard that is to end lets new things in, also when it is drained",
         place: Where::Replica(BrokenReplica::AcceptWhileEnding),
         needs: Needs::Operators(Operators::Split),
+        seeds: Some(1..=60),
+    },
+    Variant {
+        broken: Broken::BaseMovesOn,
+        name: "base-moves-on",
+        rule: "the base of a kept call follows the confirmed row",
+        place: Where::Client(BrokenClient::Rows(BrokenRows::BaseMovesOn)),
+        needs: Needs::Rows,
+        seeds: Some(1..=60),
+    },
+    Variant {
+        broken: Broken::JudgeBeforeOutcome,
+        name: "judge-before-outcome",
+        rule: "a row is said to be in conflict while a change set that carries it has no outcome",
+        place: Where::Client(BrokenClient::Rows(BrokenRows::JudgeBeforeOutcome)),
+        needs: Needs::Rows,
+        seeds: Some(1..=60),
+    },
+    Variant {
+        broken: Broken::FoldWhatWasSent,
+        name: "fold-what-was-sent",
+        rule: "a call on a row that was sent goes with what was sent",
+        place: Where::Client(BrokenClient::Rows(BrokenRows::FoldWhatWasSent)),
+        needs: Needs::Rows,
+        seeds: Some(1..=60),
+    },
+    Variant {
+        broken: Broken::OneRefusedAll,
+        name: "one-refused-all",
+        rule: "a refused row ends all calls of its change set",
+        place: Where::Client(BrokenClient::Rows(BrokenRows::OneRefusedAll)),
+        needs: Needs::Rows,
+        seeds: Some(1..=60),
+    },
+    Variant {
+        broken: Broken::StrongReadsKept,
+        name: "strong-reads-kept",
+        rule: "a strong mutation rests on rows as kept calls show them, before these are sent",
+        place: Where::Client(BrokenClient::StrongReadsKept),
+        needs: Needs::Rows,
         seeds: Some(1..=60),
     },
 ];

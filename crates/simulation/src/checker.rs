@@ -33,9 +33,10 @@ use std::fmt;
 use crate::app::Model;
 use crate::history::History;
 
-pub use commits::{Commits, confirmed};
+pub use commits::{Commits, Completed, confirmed};
 pub use delivery::check_last as check_delivered;
 pub use last::check_last;
+pub use replay::by_row;
 pub use rest::check_replicas;
 pub use strict::{Before, Clash, Cycle, Step};
 pub use texts::{check_shown, check_stored};
@@ -75,6 +76,12 @@ pub enum Invariant {
     Liveness,
     LastState,
     Rest,
+    /// Nothing is committed over a row of a causal table that its calls had not read.
+    Overwritten,
+    /// An update brings no row of an eventual table back that was deleted.
+    BroughtBack,
+    /// A conflict is listed exactly while a kept call's base is another row than the confirmed one.
+    Conflicts,
 }
 
 impl fmt::Display for Violation {

@@ -24,6 +24,10 @@ impl<Kind: Ord + Copy> Counts<Kind> {
         self.0.get(&kind).copied().unwrap_or(0)
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.0.values().all(|count| *count == 0)
+    }
+
     pub fn merge(&mut self, other: &Counts<Kind>) {
         for (kind, count) in &other.0 {
             self.add(*kind, *count);

@@ -19,6 +19,8 @@ pub enum Calls {
     Shelves,
     /// A move of a game by the player whose turn it is. Clients beyond the players look on.
     Game { players: usize },
+    /// Calls of the app whose tables sync.
+    Rows,
 }
 
 impl Calls {

@@ -11,6 +11,7 @@ use iolite_store::{Completion, Request};
 use iolite_values::{ClientId, CoordinatorId, Counter, StoreIncarnation, Timestamp, TransactionId};
 
 use crate::app::{Call, SchemaVersion, Watcher};
+use crate::rows::RowsTold;
 use crate::timeline::Timeline;
 
 mod delivery;
@@ -49,6 +50,8 @@ pub struct History {
     pub last_given: BTreeMap<ClientId, Counter>,
     /// The telling of the table with the delivered view.
     pub delivery: DeliveryLog,
+    /// Of the world of tables that sync.
+    pub rows: RowsTold,
     pub timeline: Timeline,
 }
 
@@ -117,6 +120,11 @@ impl Called {
         Called { call, called_as, at, life, durable: false, has_no_room: false, ticket: None, ends }
     }
 
+    /// Whether it is kept on its device, and runs once.
+    pub fn is_kept(&self) -> bool {
+        matches!(&self.call, Call::Rows(call) if call.is_kept())
+    }
+
     /// Ended, and was no closure.
     pub fn has_ended_by_name(&self) -> bool {
         self.called_as == CalledAs::Named && !self.ends.is_empty()
@@ -180,6 +188,8 @@ pub enum EndedAs {
     Rejected(String),
     Quarantined(String),
     Cancelled(String),
+    /// A person did not keep what it wrote.
+    Overruled,
 }
 
 /// A reactive transaction ran, and this is what it saw.

@@ -43,6 +43,7 @@ mod tests {
             sightings: 0,
             faults: Counts::default(),
             occasions: Counts::default(),
+            row_events: Counts::default(),
             trace_hash: [0; 32],
             timeline: None,
         }

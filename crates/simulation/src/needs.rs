@@ -27,6 +27,41 @@ pub enum Needs {
     Game,
     /// Outcomes that reach the replicas late, if at all, while others commit quickly and views change.
     LateOutcomes,
+    /// The other app, whose tables sync, in the world that a seed draws.
+    Rows,
+}
+
+/// A world of `iolite simulate --world`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WorldKind {
+    /// Strong tables of every type and level.
+    #[default]
+    Main,
+    /// Tables that sync.
+    Rows,
+}
+
+impl WorldKind {
+    pub const ALL: [WorldKind; 2] = [WorldKind::Main, WorldKind::Rows];
+
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            WorldKind::Main => "main",
+            WorldKind::Rows => "rows",
+        }
+    }
+
+    pub fn from_name(name: &str) -> Option<WorldKind> {
+        WorldKind::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
+    pub fn needs(self) -> Needs {
+        match self {
+            WorldKind::Main => Needs::Anything,
+            WorldKind::Rows => Needs::Rows,
+        }
+    }
 }
 
 /// Texts matter to no variant that needs a world of its own.
@@ -41,7 +76,7 @@ const CLOCKS: [i64; 2] = [2_000_000, -2_000_000];
 impl Needs {
     pub fn topology(self, drawn: Topology) -> Topology {
         match self {
-            Needs::Anything | Needs::Shelves | Needs::BusyApps => drawn,
+            Needs::Anything | Needs::Shelves | Needs::BusyApps | Needs::Rows => drawn,
             Needs::TwoClocks | Needs::LateOutcomes | Needs::Operators(_) | Needs::Game => {
                 Topology { shards: 1, replicas: 3 }
             }
@@ -52,7 +87,7 @@ impl Needs {
     /// What operators do.
     pub fn operators(self, drawn: Operators) -> Operators {
         match self {
-            Needs::Anything | Needs::Shelves | Needs::BusyApps => drawn,
+            Needs::Anything | Needs::Shelves | Needs::BusyApps | Needs::Rows => drawn,
             Needs::Operators(kind) => kind,
             Needs::TwoClocks | Needs::LateOutcomes | Needs::Views { .. } | Needs::Game => Operators::None,
         }
@@ -60,7 +95,7 @@ impl Needs {
 
     pub fn roughness(self, drawn: Roughness) -> Roughness {
         match self {
-            Needs::Anything | Needs::Shelves => drawn,
+            Needs::Anything | Needs::Shelves | Needs::Rows => drawn,
             Needs::BusyApps => drawn.calmed(),
             Needs::Operators(_) => {
                 Roughness { operate_every_ms: 300, drop: drawn.drop.max(100), server_delay_ms: 20, ..drawn }
@@ -90,6 +125,7 @@ impl Needs {
             Needs::TwoClocks => Habits { calls: ONE_KEY, pause_ms: 1_000, ..drawn },
             Needs::Views { .. } => Habits { calls: ONE_KEY, ..drawn },
             Needs::LateOutcomes => Habits { calls: Calls::Bank, ..drawn },
+            Needs::Rows => of_rows(drawn),
             Needs::Game => Habits {
                 calls: Calls::Game { players: PLAYERS },
                 batched: 0,
@@ -110,13 +146,19 @@ impl Needs {
                 Size { clients: 5, fronts: CLOCKS.len(), ..drawn }
             }
             Needs::Game => Size { clients: PLAYERS + 1, fronts: 3, calls_each: u32::MAX },
+            Needs::Rows => Size { clients: drawn.clients.min(4), calls_each: drawn.calls_each.min(60), ..drawn },
         }
     }
 
     /// By how much the clock of a gateway is wrong.
     pub fn clock_of_front(self, front: usize, drawn: i64) -> i64 {
         match self {
-            Needs::Anything | Needs::Shelves | Needs::BusyApps | Needs::Views { .. } | Needs::LateOutcomes => drawn,
+            Needs::Anything
+            | Needs::Shelves
+            | Needs::BusyApps
+            | Needs::Views { .. }
+            | Needs::LateOutcomes
+            | Needs::Rows => drawn,
             Needs::Game => 0,
             Needs::TwoClocks | Needs::Operators(_) => CLOCKS[front],
         }
@@ -134,7 +176,8 @@ impl Needs {
             | Needs::Views { .. }
             | Needs::LateOutcomes
             | Needs::Operators(_)
-            | Needs::Game => 0,
+            | Needs::Game
+            | Needs::Rows => 0,
         }
     }
 
@@ -146,8 +189,16 @@ impl Needs {
             | Needs::BusyApps
             | Needs::Views { .. }
             | Needs::LateOutcomes
-            | Needs::Operators(_) => drawn,
+            | Needs::Operators(_)
+            | Needs::Rows => drawn,
             Needs::TwoClocks | Needs::Game => 0,
         }
     }
+}
+
+/// One version of the app, with room for all of its few rows.
+fn of_rows(drawn: Habits) -> Habits {
+    let cache_bytes_max = iolite_client::Limits::default().cache_bytes_max;
+    let client_limits = iolite_client::Limits { cache_bytes_max, ..drawn.client_limits };
+    Habits { calls: Calls::Rows, watches_chairs: 0, upgrade: 0, client_limits, ..drawn }
 }

@@ -9,13 +9,15 @@ use crate::broken::Broken;
 use crate::counts::Counts;
 use crate::faults::Fault;
 use crate::occasions::Occasion;
-use crate::run::{Outcome, run, run_whole};
+use crate::needs::WorldKind;
+use crate::rows::RowEvent;
+use crate::run::{Outcome, run, run_whole, run_world};
 
 /// What is simulated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Simulated {
     /// The system as it is.
-    Whole,
+    Whole(WorldKind),
     /// A variant with one rule taken out.
     Broken(Broken),
     /// The system as it is, in the worlds in which a variant is looked for.
@@ -25,7 +27,7 @@ pub enum Simulated {
 impl Simulated {
     pub fn run(self, seed: u64) -> Outcome {
         match self {
-            Simulated::Whole => run(seed, Broken::Nothing),
+            Simulated::Whole(kind) => run_world(seed, kind),
             Simulated::Broken(broken) => run(seed, broken),
             Simulated::WorldOf(variant) => run_whole(seed, variant),
         }
@@ -43,6 +45,12 @@ pub struct Report {
     pub sightings: u64,
     pub faults: Counts<Fault>,
     pub occasions: Counts<Occasion>,
+    /// Of the world of tables that sync.
+    #[serde(skip_serializing_if = "Counts::is_empty")]
+    pub row_events: Counts<RowEvent>,
+    /// Judged by what this world has to meet.
+    #[serde(skip)]
+    pub world: WorldKind,
     /// Equal for equal seeds.
     pub trace_hash: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -66,6 +74,8 @@ const OCCASIONS_OF_EACH_KIND: u64 = 50;
 /// [`Occasion::CameBack`] is rarer: an app has to be busy for longer than a gateway waits, while its link holds and somebody else commits.
 const CAME_BACK: u64 = 30;
 const CONFIRMED: u64 = 20_000;
+/// In the world of tables that sync.
+const ROW_EVENTS_OF_EACH_KIND: u64 = 100;
 const SEEDS: u64 = 300;
 /// In fewer than so many, chance decides what is rare.
 const SEEDS_JUDGED_MIN: u64 = 60;
@@ -88,8 +98,12 @@ impl Report {
     }
 
     fn empty(what: Simulated) -> Report {
+        let world = match what {
+            Simulated::Whole(kind) => kind,
+            Simulated::Broken(_) | Simulated::WorldOf(_) => WorldKind::Main,
+        };
         let (broken, world_of) = match what {
-            Simulated::Whole => (None, None),
+            Simulated::Whole(_) => (None, None),
             Simulated::Broken(broken) => (Some(broken.name().to_owned()), None),
             Simulated::WorldOf(variant) => (None, Some(variant.name().to_owned())),
         };
@@ -101,6 +115,8 @@ impl Report {
             sightings: 0,
             faults: Counts::default(),
             occasions: Counts::default(),
+            row_events: Counts::default(),
+            world,
             trace_hash: String::new(),
             broken,
             world_of,
@@ -117,6 +133,7 @@ impl Report {
         self.sightings += outcome.sightings;
         self.faults.merge(&outcome.faults);
         self.occasions.merge(&outcome.occasions);
+        self.row_events.merge(&outcome.row_events);
         if let Some(violation) = outcome.violation {
             self.failed_seeds.push(outcome.seed);
             self.violated.get_or_insert_with(|| format!("{:?}", violation.invariant));
@@ -141,6 +158,10 @@ impl Report {
             return failures;
         }
         let share = |whole: u64| whole * self.seeds / SEEDS;
+        if self.world == WorldKind::Rows {
+            failures.extend(too_rare("the event", &self.row_events, &RowEvent::ALL, |_| share(ROW_EVENTS_OF_EACH_KIND)));
+            return failures;
+        }
         failures.extend(too_rare("the fault", &self.faults, &Fault::ALL, |_| share(FAULTS_OF_EACH_KIND)));
         let wanted = |occasion| share(occasions_wanted(occasion));
         failures.extend(too_rare("the occasion", &self.occasions, &Occasion::ALL, wanted));
@@ -179,7 +200,7 @@ mod tests {
 
     /// As much as 300 seeds have to meet, and no more.
     fn enough() -> Report {
-        let mut report = Report::empty(Simulated::Whole);
+        let mut report = Report::empty(Simulated::Whole(WorldKind::Main));
         (report.seeds, report.confirmed) = (300, 20_000);
         Fault::ALL.into_iter().for_each(|fault| report.faults.add(fault, 100));
         Occasion::ALL.into_iter().for_each(|own| report.occasions.add(own, if own == CameBack { 30 } else { 50 }));

@@ -7,8 +7,9 @@ use crate::checker::{self, Cycle, Invariant, Violation};
 use crate::counts::Counts;
 use crate::faults::Fault;
 use crate::history::Moment;
-use crate::needs::Needs;
+use crate::needs::{Needs, WorldKind};
 use crate::occasions::Occasion;
+use crate::rows::{self, RowEvent};
 use crate::timeline::{self, Timeline};
 use crate::world::{ClientNode, World};
 
@@ -36,6 +37,8 @@ pub struct Outcome {
     pub sightings: u64,
     pub faults: Counts<Fault>,
     pub occasions: Counts<Occasion>,
+    /// In the world of tables that sync.
+    pub row_events: Counts<RowEvent>,
     pub trace_hash: [u8; 32],
     /// How the transactions of a cycle came to be one, for people.
     pub timeline: Option<String>,
@@ -51,10 +54,16 @@ pub fn run_whole(seed: u64, variant: Broken) -> Outcome {
     run_in(seed, Broken::Nothing, variant.needs())
 }
 
+/// Runs a seed with nothing taken out, in the world of this kind that its number draws.
+pub fn run_world(seed: u64, kind: WorldKind) -> Outcome {
+    run_in(seed, Broken::Nothing, kind.needs())
+}
+
 fn run_in(seed: u64, broken: Broken, needs: Needs) -> Outcome {
     let mut world = World::new(seed, broken, needs);
-    let violation = catching(|| live(&mut world)).err();
+    let violation = catching(|| if needs == Needs::Rows { rows::live(&mut world) } else { live(&mut world) }).err();
     world.count_disk_faults();
+    world.count_ends();
     let cycle = violation.as_ref().and_then(|violation| violation.cycle.as_ref());
     let timeline = cycle.map(|cycle| tell_again(World::new(seed, broken, needs), cycle, broken));
     Outcome {
@@ -65,6 +74,7 @@ fn run_in(seed: u64, broken: Broken, needs: Needs) -> Outcome {
         sightings: world.history.sightings.len() as u64,
         faults: world.faults.clone(),
         occasions: world.occasions.clone(),
+        row_events: world.row_events.clone(),
         trace_hash: world.trace_hash(),
         timeline,
     }

@@ -17,6 +17,7 @@ mod game;
 mod handling;
 mod links;
 mod operators;
+mod people;
 mod server;
 mod sessions;
 mod splitting;
@@ -39,16 +40,17 @@ use iolite_replication::{Replica, Retention, ShardMap};
 use sha2::{Digest, Sha256};
 
 use crate::app::chairs::OfRoom;
-use crate::app::{Call, Letters, PAGES, Watcher};
+use crate::app::{Call, Letters, PAGES, SchemaVersion, Watcher};
 use crate::broken::Broken;
 use crate::counts::Counts;
 use crate::faults::Fault;
-use crate::habits::Habits;
+use crate::habits::{Calls, Habits};
 use crate::history::{ClientIndex, History, Moment};
 use crate::needs::Needs;
 use crate::occasions::Occasion;
 use crate::random::Random;
 use crate::roughness::Roughness;
+use crate::rows::RowEvent;
 use crate::topology::Topology;
 
 pub use client_node::ClientNode;
@@ -110,6 +112,8 @@ pub struct World {
     pub history: History,
     pub faults: Counts<Fault>,
     pub occasions: Counts<Occasion>,
+    /// Of tables that sync.
+    pub row_events: Counts<RowEvent>,
     pub steps: u64,
     trace: Sha256,
 }
@@ -168,6 +172,7 @@ impl World {
             history: History::default(),
             faults: Counts::default(),
             occasions: Counts::default(),
+            row_events: Counts::default(),
             steps: 0,
             trace: Sha256::new(),
             random,
@@ -199,9 +204,11 @@ impl World {
             let gateways = NonZeroU16::new(size.fronts as u16).expect("a run has gateways");
             let batch = self.habits.batch_period(&mut self.random);
             let settings = ClientSettings { limits: self.habits.client_limits, gateways, batch };
-            let mut client = ClientNode::start(ClientIndex(index), settings, now, self.broken, &mut self.random);
-            let pages = self.habits.calls.edit();
-            add_watchers(&mut |watcher, view| client.watch(watcher, view), pages, &mut self.random);
+            let version = if self.habits.calls == Calls::Rows { SchemaVersion::Rows } else { SchemaVersion::First };
+            let start = (ClientIndex(index), version);
+            let mut client = ClientNode::start(start, settings, now, self.broken, &mut self.random);
+            let calls = self.habits.calls;
+            add_watchers(&mut |watcher, view| client.watch(watcher, view), calls, &mut self.random);
             watch_chairs(&mut client, self.habits.watches_chairs, &mut self.random);
             self.history.identities.insert(client.client.identity(), client.index);
             self.history.versions.insert(client.index, client.version);
@@ -211,9 +218,16 @@ impl World {
                 self.events.add(at, Event::Tab(ClientIndex(index), TabEvent::Open));
             }
         }
-        self.clients[0].call(Now::default(), 0, Call::Open, &mut self.history);
+        self.open_accounts(Now::default());
         self.plan_faults();
         self.events.add(1_000_000, Event::Server(ServerEvent::Checkpoint));
+    }
+
+    /// The app's first call, in each history of the store.
+    fn open_accounts(&mut self, now: Now) {
+        if self.habits.calls != Calls::Rows {
+            self.clients[0].call(now, self.moment, Call::Open, &mut self.history);
+        }
     }
 
     /// Lets the next thing happen. False when nothing ever will.
@@ -386,14 +400,17 @@ impl World {
     }
 }
 
-/// Some of anything, and perhaps one of a text, if there are `pages`.
-fn add_watchers(watch: &mut dyn FnMut(Watcher, View), pages: bool, random: &mut Random) {
+/// Some of anything that the app has, and perhaps one of a text, if it has some.
+fn add_watchers(watch: &mut dyn FnMut(Watcher, View), calls: Calls, random: &mut Random) {
     let view = |random: &mut Random| [View::Optimistic, View::Durable, View::Confirmed][random.below(3) as usize];
+    if calls == Calls::Rows {
+        return (0..random.below(3)).for_each(|_| watch(Watcher::Rows, view(random)));
+    }
     for _ in 0..random.below(6) {
         let view = view(random);
         watch(Watcher::random(random), view);
     }
-    if pages && random.chance(300) {
+    if calls.edit() && random.chance(300) {
         let key = random.below(PAGES as u64) as i64;
         watch(Watcher::Page { key }, view(random));
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Debug;
 
 use iolite_engine::CrashFault;
-use iolite_simulation::{Broken, Fault, Invariant, Occasion};
+use iolite_simulation::{Broken, Fault, Invariant, Occasion, RowEvent};
 
 const PAGE: &str = include_str!("../../../docs/faults.md");
 
@@ -31,6 +31,11 @@ fn the_page_has_every_occasion() {
 }
 
 #[test]
+fn the_page_has_every_row_event() {
+    assert_eq!(table("Row event"), names(RowEvent::ALL));
+}
+
+#[test]
 fn the_page_has_every_broken_variant() {
     assert_eq!(table("Variant"), Broken::all().map(|broken| broken.name().to_owned()).collect());
 }
@@ -48,8 +53,8 @@ fn the_page_has_the_seeds_that_must_find_each_variant() {
 #[test]
 fn the_page_has_every_invariant() {
     use Invariant::{
-        Assertion, ClientOrder, Delivery, Durability, ExactlyOnce, LastState, Liveness, MonotonicReads,
-        OwnWritesVisible, PendingOnce, ReactiveSnapshot, RealTime, Rest, Room, Serializability, Strictness, Texts,
+        Assertion, BroughtBack, ClientOrder, Conflicts, Delivery, Durability, ExactlyOnce, LastState, Liveness,
+        MonotonicReads, Overwritten, OwnWritesVisible, PendingOnce, ReactiveSnapshot, RealTime, Rest, Room, Serializability, Strictness, Texts,
         ViewPrefix,
     };
     let all = [
@@ -71,12 +76,15 @@ fn the_page_has_every_invariant() {
         Liveness,
         LastState,
         Rest,
+        Overwritten,
+        BroughtBack,
+        Conflicts,
     ];
     // Another invariant does not compile here before it is in the list above.
     let listed = |invariant: Invariant| match invariant {
         Assertion | ExactlyOnce | Durability | Serializability | RealTime | Strictness | ClientOrder
         | ReactiveSnapshot | OwnWritesVisible | PendingOnce | MonotonicReads | ViewPrefix | Delivery | Texts | Room
-        | Liveness | LastState | Rest => true,
+        | Liveness | LastState | Rest | Overwritten | BroughtBack | Conflicts => true,
     };
     assert!(all.into_iter().all(listed));
     assert_eq!(table("Invariant"), names(all));

@@ -11,7 +11,7 @@ use std::thread;
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use iolite_simulation::{Broken, Outcome, Report, Simulated};
+use iolite_simulation::{Broken, Outcome, Report, Simulated, WorldKind};
 
 #[derive(Args)]
 pub struct Arguments {
@@ -21,6 +21,9 @@ pub struct Arguments {
     /// Run one seed
     #[arg(long, conflicts_with = "seeds")]
     seed: Option<u64>,
+    /// The world: strong tables of every type and level, or tables that sync
+    #[arg(long, value_name = "WORLD", value_parser = world(), default_value = WorldKind::Main.name(), conflicts_with_all = ["broken", "world_of"])]
+    world: WorldKind,
     /// Take one rule out, to see that the checks find it; stops at the first seed that does
     #[arg(long, value_name = "RULE", value_parser = broken())]
     broken: Option<Broken>,
@@ -48,6 +51,11 @@ fn parse_seeds(text: &str) -> Result<RangeInclusive<u64>, String> {
 fn broken() -> impl TypedValueParser<Value = Broken> {
     PossibleValuesParser::new(Broken::all().map(Broken::name))
         .map(|name| Broken::from_name(&name).expect("it is one of the names"))
+}
+
+fn world() -> impl TypedValueParser<Value = WorldKind> {
+    PossibleValuesParser::new(WorldKind::ALL.map(WorldKind::name))
+        .map(|name| WorldKind::from_name(&name).expect("it is one of the names"))
 }
 
 /// Fails when a seed failed, a fault or an occasion of some kind was rare, little was confirmed, or a broken variant was not found.
@@ -84,7 +92,7 @@ fn run_seeds(arguments: &Arguments) -> Report {
     let what = match (arguments.broken, arguments.world_of) {
         (Some(broken), _) => Simulated::Broken(broken),
         (None, Some(variant)) => Simulated::WorldOf(variant),
-        (None, None) => Simulated::Whole,
+        (None, None) => Simulated::Whole(arguments.world),
     };
     Report::of(what, outcomes(seeds, what).inspect(tell_failure))
 }
@@ -127,6 +135,9 @@ fn text(report: &Report) -> String {
         format!("occasions    {}", report.occasions),
         format!("trace hash   {}", report.trace_hash),
     ];
+    if !report.row_events.is_empty() {
+        lines.insert(6, format!("row events   {}", report.row_events));
+    }
     lines.extend(report.violation.as_ref().map(|violation| format!("violated     {violation}")));
     lines.extend(report.timeline.as_ref().map(|timeline| format!("\n{timeline}")));
     lines.join("\n") + "\n"

@@ -74,7 +74,9 @@ impl Client {
                 entry.attempts
             }
         };
-        if comes_back(&entry) {
+        // One that runs again may be kept by then, and end otherwise.
+        let may_be_kept = refusal.is_some_and(|(_, by_app)| by_app) && self.schema.tables().any(|(_, table)| table.syncs());
+        if comes_back(&entry, may_be_kept) {
             self.disk.due = true;
             let stored_with = self.disk.last.next();
             self.leader.note_withdrawn(counter);
@@ -146,7 +148,7 @@ impl Client {
 }
 
 /// Whether a restart would find it pending and send it. What was sent before ends the same way again, because the store has recorded that.
-fn comes_back(entry: &Entry) -> bool {
+fn comes_back(entry: &Entry, may_be_kept: bool) -> bool {
     let named = matches!(entry.mutation.kind, MutationKind::Named { .. });
-    named && entry.trail == Trail::None && !matches!(entry.stage, Stage::Called)
+    named && (entry.trail == Trail::None || may_be_kept) && !matches!(entry.stage, Stage::Called)
 }

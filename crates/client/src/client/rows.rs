@@ -23,7 +23,7 @@ use iolite_wire::client_storage::MutationStatus as StoredStatus;
 use super::Client;
 use super::mutations::stored_call;
 use crate::cache::{Cache, Demand, RowId};
-use crate::interface::{MutationStatus, Output, Pending, PendingMutation};
+use crate::interface::{Broken, MutationStatus, Output, Pending, PendingMutation};
 use crate::queue::{Copies, Entry, KeptRows, Mutation, MutationKind, RunState, Stage};
 use crate::reason::shortened;
 use crate::tabs::Ticket;
@@ -39,6 +39,7 @@ pub(super) struct Rows {
     shown: Overlay,
     /// The same, of the calls that a restart would find.
     durable: Overlay,
+    broken: iolite_rowsync::Broken,
 }
 
 #[derive(Debug)]
@@ -69,6 +70,12 @@ struct KeptCall {
 }
 
 impl Rows {
+    pub(super) fn break_for_simulation(&mut self, broken: Broken) {
+        let Broken::Rows(broken) = broken else { return };
+        self.broken = broken;
+        self.tables.values_mut().for_each(|own| own.rows.break_for_tests(broken));
+    }
+
     pub(super) fn shown(&self) -> &Overlay {
         &self.shown
     }
@@ -152,6 +159,13 @@ impl Rows {
 }
 
 impl Synced {
+    /// Without kept calls.
+    fn empty(table: TableId, scheme: Scheme, broken: iolite_rowsync::Broken) -> Synced {
+        let mut rows = RowSync::new(table, scheme);
+        rows.break_for_tests(broken);
+        Synced::new(rows)
+    }
+
     fn new(rows: RowSync) -> Synced {
         Synced { rows, lane: None, last_set: None, told: Vec::new(), is_doubtful: true, is_unlooked: true }
     }
@@ -184,9 +198,9 @@ impl Client {
 
     /// Whether a run that is strong rests on rows as kept calls show them. It runs again then, on the confirmed ones.
     pub(super) fn rests_on_kept(&mut self, counter: Counter, run: &Run) -> bool {
-        let Some(entry) = self.queue.entry_mut(counter).filter(|entry| entry.kept_rows == KeptRows::Shown) else {
-            return false;
-        };
+        let is_let_be = self.broken == Broken::StrongReadsKept;
+        let entry = self.queue.entry_mut(counter).filter(|entry| entry.kept_rows == KeptRows::Shown && !is_let_be);
+        let Some(entry) = entry else { return false };
         entry.kept_rows = KeptRows::Below;
         if self.rows.calls.is_empty() {
             return false;
@@ -197,6 +211,16 @@ impl Client {
         reads.into_iter().any(|(read, digest)| !reader.tells_of(demand, read) || reader.digest(read) != *digest)
     }
 
+    /// Whether a run that is to be kept saw no kept rows. It runs once more then, and sees them: its effects stand upon them.
+    pub(super) fn sees_kept_again(&mut self, counter: Counter) -> bool {
+        let entry = self.queue.entry_mut(counter).filter(|entry| entry.kept_rows == KeptRows::Below);
+        entry.map(|entry| entry.kept_rows = KeptRows::ShownAgain).is_some()
+    }
+
+    pub(super) fn has_seen_kept_again(&self, counter: Counter) -> bool {
+        self.queue.entry(counter).is_some_and(|entry| entry.kept_rows == KeptRows::ShownAgain)
+    }
+
     /// Keeps a call that ran, and takes it out of the queue.
     ///
     /// # Errors
@@ -204,8 +228,8 @@ impl Client {
     pub(super) fn keep_call(&mut self, counter: Counter, table: TableId, run: &Run) -> Result<(), KeepError> {
         let cache = &self.cache;
         let scheme = self.schema.table_by_id(table).and_then(|own| Scheme::of(&own.consistency));
-        let own = self.rows.tables.entry(table);
-        let own = own.or_insert_with(|| Synced::new(RowSync::new(table, scheme.unwrap_or(Scheme::Causal))));
+        let (scheme, broken) = (scheme.unwrap_or(Scheme::Causal), self.rows.broken);
+        let own = self.rows.tables.entry(table).or_insert_with(|| Synced::empty(table, scheme, broken));
         let reader = Reader::new(cache, None, None).over_kept(Some(&self.rows.shown));
         let saw = |key: &RowKey| reader.row(table, key).filter(|row| row.exists()).cloned().unwrap_or_default();
         own.rows.keep(counter, &run.writes, saw, &run.bases)?;
@@ -254,8 +278,8 @@ impl Client {
         self.cache.interests.settle(Demand::Kept(table), &kept);
     }
 
-    /// The confirmed rows are others: kept calls are judged on them.
-    pub(super) fn judge_kept(&mut self, changed: &[RowId]) {
+    /// The confirmed rows are others, or some were loaded, which may be held now as they were known before: kept calls are judged on them.
+    pub(super) fn judge_kept(&mut self, changed: &[RowId], loaded: bool) {
         let at = self.cache.at();
         let tables: Vec<TableId> =
             self.rows.tables.iter().filter(|(_, own)| !own.rows.is_empty()).map(|(table, _)| *table).collect();
@@ -269,12 +293,12 @@ impl Client {
             keys.extend(
                 changed.iter().filter(|(of, key)| *of == table && before.contains(key)).map(|(_, key)| key.clone()),
             );
-            if endings.is_empty() && keys.is_empty() {
+            if endings.is_empty() && keys.is_empty() && !loaded {
                 (own.is_doubtful, own.is_unlooked) = (true, true);
                 continue;
             }
             // What ends may have been one of several calls of a row.
-            keys.extend(if endings.is_empty() { BTreeSet::new() } else { before });
+            keys.extend(if endings.is_empty() && !loaded { BTreeSet::new() } else { before });
             self.end_kept(endings);
             self.note_kept(table, keys.into_iter().collect());
         }

@@ -20,6 +20,7 @@ impl Client {
     pub const MISSES_MAX: u32 = 256;
     /// How often in a row a reaction asks again for what there was no room for.
     pub const CROWDED_MAX: u32 = 8;
+    const OF_TWO_MINDS: &str = "the call writes a table that syncs when it sees what the server has, and a strong one when it sees what this device shows: let it write the same table either way";
     pub(crate) const MISSES_TOO_MANY: &str = "the closure was stopped again and again by something else that is not here: ask for many rows together, not one after the other; or does it ask for another key at every run?";
 
     /// Begins the run that [`Output::Run`] asked for.
@@ -112,19 +113,26 @@ impl Client {
             (false, Closed::Returned) => match self.why_refused_offline(&run, offline_check) {
                 Some(reason) => return self.give_up(counter, &reason),
                 None => match self.keeps(&run) {
+                    Some(_) if self.sees_kept_again(counter) => return self.queue.ran(counter, RunState::Due),
                     Some(table) => return self.finish_kept(counter, table, &run),
+                    None if self.has_seen_kept_again(counter) => return self.give_up(counter, Client::OF_TWO_MINDS),
                     None if self.rests_on_kept(counter, &run) => return self.queue.ran(counter, RunState::Due),
                     None => ran(run, None),
                 },
             },
-            // What it saw has taken place here, and so has this.
             (false, Closed::Aborted(reason))
-                if first && (self.keeps(&run).is_some() || self.rests_on_kept(counter, &run)) =>
+                if self.keeps(&run).is_some()
+                    || self.has_seen_kept_again(counter)
+                    || self.rests_on_kept(counter, &run) =>
             {
-                return self.end(counter, MutationStatus::Rejected { reason: shortened(reason) });
+                return self.abort_for_good(counter, reason);
             }
             (false, Closed::Aborted(reason)) => ran(run, Some(reason)),
             (false, Closed::Failed(reason)) if first => return self.give_up(counter, &reason),
+            (false, Closed::Failed(reason)) if self.has_seen_kept_again(counter) => return self.give_up(counter, &reason),
+            (false, Closed::Failed(_)) if self.rests_on_kept(counter, &run) => {
+                return self.queue.ran(counter, RunState::Due);
+            }
             // It was promised to be sent, and later data may mend it: for now it would be rejected.
             (false, Closed::Failed(reason)) => ran(run, Some(reason)),
             (false, Closed::Unknown) => return self.give_up(counter, &self.unknown_mutator(counter)),
@@ -134,6 +142,21 @@ impl Client {
             self.save_mutation(counter);
         }
         self.report(counter);
+    }
+
+    /// The app gave a call up on rows as kept calls show them. What it saw has taken place here, and so has this: it does not run again.
+    fn abort_for_good(&mut self, counter: Counter, reason: String) {
+        let reason = shortened(reason);
+        match self.queue.entry(counter).map(|entry| entry.trail) {
+            Some(Trail::None) | None => self.end(counter, MutationStatus::Rejected { reason }),
+            // The store records it, as an attempt may have taken effect.
+            Some(Trail::MaybeSent) => {
+                let result = RunResult::GivenUp(GivenUp::ByApp(reason));
+                let ran = Ran { reads: Vec::new(), assumed: BTreeSet::new(), result };
+                self.queue.ran(counter, RunState::Done(ran));
+                self.report(counter);
+            }
+        }
     }
 
     /// Keeps a call of a table that syncs. One of which an attempt may be on its way as a strong mutation is aborted first.
@@ -156,6 +179,7 @@ impl Client {
     pub(super) fn keep_after_all(&mut self, counter: Counter) -> bool {
         let Some(entry) = self.queue.entry_mut(counter).filter(|entry| entry.is_to_be_kept) else { return false };
         (entry.is_to_be_kept, entry.trail, entry.stage) = (false, Trail::None, Stage::Saved);
+        entry.kept_rows = KeptRows::Shown;
         self.queue.ran(counter, RunState::Due);
         self.queue.unsettle_all();
         true

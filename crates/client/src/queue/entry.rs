@@ -99,6 +99,8 @@ pub(crate) enum KeptRows {
     Shown,
     /// A strong mutation rests on confirmed rows: what is kept may never be committed.
     Below,
+    /// It sees the kept rows once more, for it wrote a table that syncs when it saw the confirmed ones.
+    ShownAgain,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -273,7 +275,7 @@ impl Entry {
 
     /// Whether its run sees what kept calls have written. One that has run is strong: no other stays in the queue.
     pub(crate) fn sees_kept(&self) -> bool {
-        self.kept_rows == KeptRows::Shown && !matches!(self.state, RunState::Done(_))
+        self.kept_rows != KeptRows::Below && !matches!(self.state, RunState::Done(_))
     }
 
     /// Whether it is a change set, and no call.
@@ -284,7 +286,9 @@ impl Entry {
     /// One that an earlier life of the app stored, and may have sent. Attempts of this life are numbered from above `attempts`.
     pub(crate) fn restored(mutation: Mutation, attempts: Attempt) -> Entry {
         let (trail, offline_check) = (Trail::MaybeSent, OfflineCheck::Done);
-        Entry { trail, offline_check, attempts, ..Entry::new(mutation, Stage::Saved) }
+        // A call that was kept is not in the queue: this one is strong, as far as that life knew.
+        let kept_rows = KeptRows::Below;
+        Entry { trail, offline_check, attempts, kept_rows, ..Entry::new(mutation, Stage::Saved) }
     }
 
     /// The same, in the lane of its log.

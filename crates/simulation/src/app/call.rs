@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::chairs::{self, OfChair};
 use super::{ACCOUNTS, JOBS, OfLevel, RANKS, STATES, SchemaVersion, Typing, Weak};
 use crate::random::Random;
+use crate::rows::OfRows;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Call {
@@ -171,6 +172,8 @@ pub enum Call {
     },
     /// Edits a text. It was made at the call, of what was shown then, and runs without the app.
     Edit(Typing),
+    /// A call of the app whose tables sync.
+    Rows(OfRows),
 }
 
 impl Call {
@@ -314,7 +317,8 @@ impl Call {
             | Call::Weak { .. }
             | Call::Chair { .. }
             | Call::Move { .. }
-            | Call::Edit(_) => true,
+            | Call::Edit(_)
+            | Call::Rows(_) => true,
         }
     }
 

@@ -69,6 +69,7 @@ pub fn run_call(call: &Call, tx: &mut dyn Handle) -> Result<(), Stop> {
         Call::Chair { room, chair, what } => chairs::run(tx, *room, *chair, *what),
         Call::Move { round, amount } => take_turn(tx, *round, *amount),
         Call::Edit(typing) => typing.run(tx),
+        Call::Rows(call) => call.run(tx).map(drop),
     }
 }
 

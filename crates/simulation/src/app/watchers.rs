@@ -42,6 +42,8 @@ pub enum Watcher {
     Game,
     /// What a text says.
     Page { key: i64 },
+    /// All rows of the app whose tables sync.
+    Rows,
 }
 
 impl Watcher {
@@ -81,6 +83,7 @@ impl Watcher {
             Watcher::Busy { .. } | Watcher::Game => &["hits"],
             Watcher::Chairs(_) => &["chairs"],
             Watcher::Page { .. } => &["pages"],
+            Watcher::Rows => &["notes", "stars", "tasks"],
         };
         names.iter().map(|name| TableId::of(name))
     }
@@ -152,6 +155,7 @@ impl Watcher {
                 Ok(format!("{turn} {sum}"))
             }
             Watcher::Page { key } => tx.text(&page(key)),
+            Watcher::Rows => crate::rows::app::look(tx),
             Watcher::Ledger { low, high, limit, reverse } => {
                 overlapping(tx, ["accounts", "balance"], &[low], &[high], limit, reverse)
             }

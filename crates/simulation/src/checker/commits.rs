@@ -8,7 +8,7 @@ use iolite_replication::{Logged, decisions};
 use iolite_values::{Attempt, ClientId, Level, StoreIncarnation, Timestamp, TransactionId, Write};
 
 use super::{Invariant, Violation};
-use crate::history::{ClientIndex, EndedAs, History, Issued, StoreCalls, StoreHistory};
+use crate::history::{Called, ClientIndex, EndedAs, History, Issued, StoreCalls, StoreHistory};
 
 #[derive(Debug, Default)]
 pub struct Commits {
@@ -65,31 +65,38 @@ impl Commits {
     /// # Errors
     /// The first that is not.
     pub fn check_ends(&self, history: &History, store: StoreIncarnation) -> Result<(), Violation> {
-        for (mutation, called) in &history.calls {
-            let recorded = self.recorded(*mutation);
-            if recorded.is_some() && !called.durable {
-                let what = format!("{mutation:?} took effect before it was durable at its client");
-                return Err(Violation::new(Invariant::Durability, what));
-            }
-            let never = called.ends.values().find(|end| matches!(end.how, EndedAs::Cancelled(_)));
-            let before = called.ends.get(&None);
-            let Some(end) = called.ends.get(&Some(store)).or(before).or(never) else { continue };
-            let fits = match (&end.how, recorded) {
-                (EndedAs::Confirmed(told), Some((at, true))) => *told == at && at <= end.confirmed_through,
-                (EndedAs::Confirmed(_), _) => false,
-                (EndedAs::Rejected(_), Some((_, committed))) => !committed,
-                (EndedAs::Rejected(_), None) => false,
-                // One that an earlier life may have sent is given up by an attempt that aborts it.
-                (EndedAs::Quarantined(_), Some((_, committed))) => !committed && called.has_no_room,
-                (EndedAs::Quarantined(_), None) => true,
-                (EndedAs::Cancelled(_), recorded) => recorded.is_none(),
-            };
-            if !fits {
-                let what = format!("{mutation:?} {:?} ended as {end:?}, but the store has {recorded:?}", called.call);
-                return Err(Violation::new(Invariant::Durability, what));
-            }
+        history.calls.iter().try_for_each(|(mutation, called)| self.check_end(store, *mutation, called))
+    }
+
+    /// The same of one mutation.
+    ///
+    /// # Errors
+    /// As of [`Commits::check_ends`].
+    pub fn check_end(&self, store: StoreIncarnation, mutation: Issued, called: &Called) -> Result<(), Violation> {
+        let recorded = self.recorded(mutation);
+        if recorded.is_some() && !called.durable {
+            let what = format!("{mutation:?} took effect before it was durable at its client");
+            return Err(Violation::new(Invariant::Durability, what));
         }
-        Ok(())
+        let never = called.ends.values().find(|end| matches!(end.how, EndedAs::Cancelled(_)));
+        let before = called.ends.get(&None);
+        let Some(end) = called.ends.get(&Some(store)).or(before).or(never) else { return Ok(()) };
+        let fits = match (&end.how, recorded) {
+            (EndedAs::Confirmed(told), Some((at, true))) => *told == at && at <= end.confirmed_through,
+            (EndedAs::Confirmed(_), _) => false,
+            (EndedAs::Rejected(_), Some((_, committed))) => !committed,
+            (EndedAs::Rejected(_), None) => false,
+            // One that an earlier life may have sent is given up by an attempt that aborts it.
+            (EndedAs::Quarantined(_), Some((_, committed))) => !committed && called.has_no_room,
+            (EndedAs::Quarantined(_), None) => true,
+            (EndedAs::Cancelled(_), recorded) => recorded.is_none(),
+            (EndedAs::Overruled, _) => false,
+        };
+        if fits {
+            return Ok(());
+        }
+        let what = format!("{mutation:?} {:?} ended as {end:?}, but the store has {recorded:?}", called.call);
+        Err(Violation::new(Invariant::Durability, what))
     }
 
     /// What a gateway was told of an end is what the store recorded, even if no client was told.

@@ -91,7 +91,7 @@ fn replay(
 }
 
 /// Writes of different shards are in no order among each other.
-fn by_row(writes: &[Write]) -> Vec<&Write> {
+pub fn by_row(writes: &[Write]) -> Vec<&Write> {
     let mut writes: Vec<&Write> = writes.iter().collect();
     writes.sort_by_key(|write| (write.cell.table, &write.cell.row));
     writes

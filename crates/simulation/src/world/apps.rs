@@ -27,6 +27,10 @@ impl World {
         }
         let now = self.now_of_client(client);
         self.clients[client.0].go_on(now, &mut self.history);
+        if self.habits.calls == Calls::Rows {
+            self.work_on_rows(client);
+            return self.work_later(client);
+        }
         let left = self.calls_left[client.0];
         let node = &mut self.clients[client.0];
         match self.random.below(100) {
@@ -37,8 +41,8 @@ impl World {
                 node.renew_failed();
             }
             10 => {
-                let pages = self.habits.calls.edit();
-                add_watchers(&mut |watcher, view| node.watch(watcher, view), pages, &mut self.random);
+                let calls = self.habits.calls;
+                add_watchers(&mut |watcher, view| node.watch(watcher, view), calls, &mut self.random);
                 watch_chairs(node, self.habits.watches_chairs, &mut self.random);
             }
             _ if left > 0 && node.client.pending().count() < self.habits.pending_max => self.act(client),
@@ -86,7 +90,7 @@ impl World {
             Calls::Everything { keys, .. } => Call::random(&mut self.random, keys, self.next_element, version),
             Calls::Bank => Call::of_bank(&mut self.random),
             Calls::Shelves => Call::of_shelves(&mut self.random),
-            Calls::Game { .. } => unreachable!("players take turns"),
+            Calls::Game { .. } | Calls::Rows => unreachable!("players take turns, and the other app has calls of its own"),
         };
         self.calls_left[client.0] -= 1;
         if draw < take_back + dismiss + closure {

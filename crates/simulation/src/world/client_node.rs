@@ -83,15 +83,17 @@ pub enum Leaving {
     ToTab(TabId, LeaderThen, Vec<u8>),
 }
 
+/// Closures that a client runs before it takes anything new: beyond it runs one for ever.
+const RUNS_AT_ONCE_MAX: u32 = 10_000;
+
 impl ClientNode {
     pub fn start(
-        index: ClientIndex,
+        (index, version): (ClientIndex, SchemaVersion),
         settings: ClientSettings,
         now: Now,
         broken: Broken,
         random: &mut Random,
     ) -> ClientNode {
-        let version = SchemaVersion::First;
         ClientNode {
             index,
             client: open(&Entries::new(), version, settings, now, broken, random),
@@ -102,7 +104,7 @@ impl ClientNode {
             is_paused: false,
             store: None,
             device: Device::default(),
-            has_tabs: random.chance(500),
+            has_tabs: random.chance(500) && version != SchemaVersion::Rows,
             tabs: BTreeMap::new(),
             watchers: BTreeMap::new(),
             failed: BTreeSet::new(),
@@ -231,7 +233,12 @@ impl ClientNode {
         occasions: &mut Counts<Occasion>,
     ) -> Vec<Leaving> {
         let mut leaving = Vec::new();
+        let mut runs = 0;
         while let Some(output) = self.client.poll() {
+            if let Output::Run(run) = output {
+                runs += 1;
+                assert!(runs < RUNS_AT_ONCE_MAX, "{run:?} is run for ever");
+            }
             self.follow_store(history, occasions);
             match output {
                 Output::Run(run) if self.is_stuck_in(run, moment) => {
@@ -258,7 +265,8 @@ impl ClientNode {
                     let leader = LeaderThen { life: self.life, store: self.store };
                     leaving.push(Leaving::ToTab(tab, leader, message));
                 }
-                Output::Blobs(_) | Output::Conflicts(_) => {}
+                Output::Blobs(_) => {}
+                Output::Conflicts(_) => self.note_conflicts(history),
                 Output::ReadOutbox => {
                     self.device.give(Writer::Leader(self.life), Job::ReadOutbox);
                     leaving.push(Leaving::Store);
@@ -279,13 +287,13 @@ impl ClientNode {
     /// Runs one of the app's closures.
     pub(super) fn run(&mut self, run: RunOf, history: &mut History) {
         match run {
-            RunOf::Mutation(counter) => self.run_mutation(counter),
+            RunOf::Mutation(counter) => self.run_mutation(counter, history),
             RunOf::Reaction(id) => self.run_watcher(id, history),
             RunOf::Replay(_) => unreachable!("no table of this app is of a log"),
         }
     }
 
-    fn run_mutation(&mut self, counter: Counter) {
+    fn run_mutation(&mut self, counter: Counter, history: &mut History) {
         let kind = self.client.mutation(counter).map(|mutation| mutation.kind.clone());
         let call = match kind {
             Some(MutationKind::Named { name: _, arguments }) => Call::from_json(&arguments),
@@ -293,7 +301,17 @@ impl ClientNode {
             Some(MutationKind::ChangeSet) | None => panic!("{counter:?} is to run and is not pending"),
         };
         let mut run = self.client.begin(RunOf::Mutation(counter));
-        let ended = run_call(&call, &mut InClient(self.client.transaction(&mut run)));
+        let (at, store) = (self.client.at(), self.store);
+        let mut handle = InClient(self.client.transaction(&mut run));
+        let ended = match &call {
+            Call::Rows(own) => own.run(&mut handle).map(|effects| {
+                history.rows.note_run((self.index, counter), at, store, effects);
+            }),
+            other => run_call(other, &mut handle),
+        };
+        if let Err(Stop::Abort(_)) = &ended {
+            history.rows.note_abort((self.index, counter));
+        }
         let closed = match ended {
             // A stopped run does not count, whatever is said here.
             Ok(()) | Err(Stop::Missing) => Closed::Returned,
@@ -421,7 +439,7 @@ impl ClientNode {
                 EndedAs::Quarantined(reason)
             }
             MutationStatus::Cancelled { reason } => EndedAs::Cancelled(reason),
-            MutationStatus::Overruled => unreachable!("no table of this app syncs"),
+            MutationStatus::Overruled => EndedAs::Overruled,
         };
         if !matches!(how, EndedAs::Confirmed(_)) {
             self.alive.remove(&counter);
@@ -435,7 +453,14 @@ impl ClientNode {
         // A client that lost its note of the end learns it again, and it has to be the same, in one history of the store.
         let (life, confirmed_through) = (self.life, self.client.at());
         let end = || End { at: moment, life, how: how.clone(), confirmed_through };
+        let is_kept = called.is_kept();
         let first = called.ends.entry(self.store).or_insert_with(end);
+        if let (EndedAs::Confirmed(one), EndedAs::Confirmed(other)) = (&first.how, &how)
+            && is_kept
+            && one != other
+        {
+            return history.rows.told_twice.push(((self.index, counter), *one, *other));
+        }
         assert!(first.is_as(&how, life), "a mutation ended in two ways: {first:?}, and then {how:?}");
     }
 

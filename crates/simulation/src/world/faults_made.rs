@@ -9,7 +9,6 @@ use super::links::{LinkId, Slow, Way};
 use super::server::{End, Store};
 use super::store_node::StoreNode;
 use super::{Process, World};
-use crate::app::Call;
 use crate::faults::Fault;
 use crate::history::{ClientIndex, Moment};
 use crate::occasions::Occasion;
@@ -165,7 +164,7 @@ impl World {
         }
         if self.history.stores.len() > histories {
             let now = self.now_of_client(ClientIndex(0));
-            self.clients[0].call(now, self.moment, Call::Open, &mut self.history);
+            self.open_accounts(now);
         }
     }
 
@@ -254,8 +253,8 @@ impl World {
         }
         self.restart_client(client);
         let node = &mut self.clients[client.0];
-        let pages = self.habits.calls.edit();
-        super::add_watchers(&mut |watcher, view| node.watch(watcher, view), pages, &mut self.random);
+        let calls = self.habits.calls;
+        super::add_watchers(&mut |watcher, view| node.watch(watcher, view), calls, &mut self.random);
         super::watch_chairs(node, self.habits.watches_chairs, &mut self.random);
     }
 

@@ -10,9 +10,10 @@ use iolite_replication::node::{FromReplica, Life, ReplicaId, ToReplica};
 use iolite_replication::{Coordinator, CoordinatorInput, CoordinatorOutput, CoordinatorSettings, ShardMap};
 use iolite_store::{Asking, Event, Request, RequestId};
 use iolite_values::{
-    Attempt, ClientId, CoordinatorId, Counter, Decision, Id, Level, Timestamp, Transaction, TransactionId, Write,
+    Attempt, ClientId, CoordinatorId, Counter, Decision, Id, Level, Operation, Timestamp, Transaction, TransactionId, Value,
+    Write,
 };
-use iolite_wire::message::{Advance, FromClient, FromGateway, GoodbyeReason};
+use iolite_wire::message::{Advance, FromClient, FromGateway, GoodbyeReason, Submit};
 use iolite_wire::{SessionDecoder, SessionEncoder};
 
 use super::checked::Checked;
@@ -23,6 +24,7 @@ use crate::habits::Habits;
 use crate::history::{History, OpenCalls};
 use crate::occasions::Occasion;
 use crate::random::Random;
+use crate::rows::Synced;
 
 pub const TOKEN: &str = "simulated";
 
@@ -146,7 +148,10 @@ impl FrontNode {
     pub fn frame(&mut self, now: Now, session: SessionId, frame: &[u8], occasions: &mut Counts<Occasion>) {
         let Some(codec) = self.sessions.get_mut(&session) else { return };
         let input = match codec.decoder.decode(frame) {
-            Ok(message) => {
+            Ok(mut message) => {
+                if let FromClient::Submit(submit) = &mut message {
+                    refuse_values(submit);
+                }
                 note_request(&message, occasions);
                 if let FromClient::Hello(hello) = &message {
                     codec.client = Some(hello.client);
@@ -289,6 +294,15 @@ impl FrontNode {
         self.gateway.validate();
         self.coordinator.validate();
     }
+}
+
+/// A note with a value below zero is none that the server takes: it comes to the gateway as one of another type. This stands for a rule of the server.
+fn refuse_values(submit: &mut Submit) {
+    let Decision::Commit(writes) = &mut submit.decision else { return };
+    let is_of_none = |write: &&mut Write| {
+        write.cell.table == Synced::Notes.table() && matches!(write.operation, Operation::Put(Value::Int(..0)))
+    };
+    writes.iter_mut().filter(is_of_none).for_each(|write| write.operation = Operation::Add(1));
 }
 
 fn note_request(message: &FromClient, occasions: &mut Counts<Occasion>) {

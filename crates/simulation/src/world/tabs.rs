@@ -41,8 +41,8 @@ impl World {
         let now = self.now_of_client(client);
         let version = self.clients[client.0].version;
         let mut tab = TabNode::open(id, client, version, self.habits.client_limits, now);
-        let pages = self.habits.calls.edit();
-        super::add_watchers(&mut |watcher, view| tab.watch(watcher, view), pages, &mut self.random);
+        let calls = self.habits.calls;
+        super::add_watchers(&mut |watcher, view| tab.watch(watcher, view), calls, &mut self.random);
         self.clients[client.0].tabs.insert(id, tab);
     }
 
@@ -117,10 +117,12 @@ impl World {
         if let Some(link) = self.links.of_client(client) {
             self.break_link(link, false, true);
         }
+        self.count_kept(client);
         let now = self.now_of_client(client);
         let node = &mut self.clients[client.0];
         node.restart(now, self.broken, &mut self.random, &self.history, &mut self.occasions);
         node.learn_refused(self.moment, &mut self.history);
+        self.history.rows.note_restart(client, &node.pending_counters());
         self.history.delivery.note_position(node.life(), node.client.at());
         // A client that had stored nothing yet is another one now.
         self.history.identities.insert(node.client.identity(), client);
@@ -138,7 +140,7 @@ impl World {
         let (next, occasion) = match node.version {
             SchemaVersion::First => (SchemaVersion::Grown, Occasion::SchemaGrown),
             SchemaVersion::Grown => (SchemaVersion::Pruned, Occasion::SchemaPruned),
-            SchemaVersion::Pruned => return,
+            SchemaVersion::Pruned | SchemaVersion::Rows => return,
         };
         node.version = next;
         self.occasions.add(occasion, 1);

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use iolite_machine::WallTime;
-use iolite_rowsync::{Choice, Conflict, ResolveError, RowSync, Scheme, row_version};
+use iolite_rowsync::{Choice, Conflict, ResolveError, Scheme, row_version};
 use iolite_values::{Counter, Row, RowKey, TableId};
 
 use super::{KEPT_ATTEMPT, KeptCall, Synced, confirmed};
@@ -48,7 +48,8 @@ impl Client {
         self.check_call(&MutationKind::Closure)?;
         let counter = self.next_counter();
         let (at, cache) = (self.cache.at(), &self.cache);
-        let own = self.rows.tables.entry(id).or_insert_with(|| Synced::new(RowSync::new(id, Scheme::Causal)));
+        let broken = self.rows.broken;
+        let own = self.rows.tables.entry(id).or_insert_with(|| Synced::empty(id, Scheme::Causal, broken));
         let keys: Vec<RowKey> = own.rows.keys().cloned().collect();
         let resolved = own.rows.resolve(counter, choices, at, |key| confirmed(cache, id, key))?;
         if resolved.is_kept {

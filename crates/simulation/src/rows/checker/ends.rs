@@ -1,0 +1,186 @@
+//! How calls ended: each once, and in the way that clients were told.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use iolite_values::{Counter, StoreIncarnation, Timestamp};
+
+use super::States;
+use crate::checker::{Commits, Invariant, Violation};
+use crate::history::{Called, ClientIndex, End, EndedAs, History, Issued, Moment};
+use crate::rows::app::{Did, Effect, Synced, number};
+use crate::rows::told::{Keeps, RowOf};
+
+/// # Errors
+/// A call whose end in this history of the store is not what the store has.
+pub fn check(
+    history: &History,
+    store: StoreIncarnation,
+    commits: &Commits,
+    states: &States,
+) -> Result<(), Violation> {
+    for (call, called) in &history.calls {
+        if !called.is_kept() {
+            commits.check_end(store, *call, called)?;
+        } else if let Some(recorded @ (_, true)) = commits.recorded(*call) {
+            let what = format!("{call:?} {:?} is kept, and the store has {recorded:?} under its counter", called.call);
+            return Err(Violation::new(Invariant::ExactlyOnce, what));
+        } else if let (Some(end), Some(keeps)) = (called.ends.get(&Some(store)), history.rows.calls.get(call)) {
+            check_kept(history, (store, *call), (called, end), keeps, states)?;
+        }
+    }
+    check_refused_groups(history, store)?;
+    for (call, first, second) in &history.rows.told_twice {
+        if [first, second].into_iter().any(|at| commits.by_time.get(at).is_some_and(|own| own.mutation.is_some_and(|own| own.0 == call.0))) {
+            let what = format!("{call:?} was confirmed at {first:?}, and at {second:?}");
+            return Err(Violation::new(Invariant::ExactlyOnce, what));
+        }
+    }
+    Ok(())
+}
+
+/// # Errors
+/// A call that was promised to be sent, and never ended.
+pub fn check_all(history: &History) -> Result<(), Violation> {
+    let is_lost = |(call, called): &(&Issued, &Called)| {
+        called.durable && called.ends.is_empty() && !history.was_asked_back(**call)
+    };
+    let Some((call, called)) = history.calls.iter().find(is_lost) else { return Ok(()) };
+    let what = format!("{call:?} {:?} was durable and never ended", called.call);
+    Err(Violation::new(Invariant::Durability, what))
+}
+
+fn check_kept(
+    history: &History,
+    (store, call): (StoreIncarnation, Issued),
+    (called, end): (&Called, &End),
+    keeps: &Keeps,
+    states: &States,
+) -> Result<(), Violation> {
+    let wrong = |what: String| {
+        let what = format!("{call:?} with {keeps:?} ended as {end:?}: {what}");
+        Err(Violation::new(Invariant::Durability, what))
+    };
+    match &end.how {
+        EndedAs::Confirmed(at) => {
+            if *at > end.confirmed_through {
+                return wrong("that is later than the confirmed state".into());
+            }
+            for effect in &keeps.effects {
+                if !is_there(effect, *at, states) && !is_covered(history, store, call, effect, *at) {
+                    let rows = states.of(effect.table.table(), &effect.key);
+                    let others = calls_of(history, (call.0, effect.table, effect.key.clone()));
+                    return wrong(format!("{effect:?} is not in {rows:?}, of the calls {others:?}"));
+                }
+            }
+            Ok(())
+        }
+        EndedAs::Overruled | EndedAs::Rejected(_) | EndedAs::Cancelled(_) | EndedAs::Quarantined(_) => {
+            if let EndedAs::Rejected(_) = end.how
+                && !was_refusable(keeps, store, called, end, states)
+            {
+                let rows: Vec<_> = keeps.effects.iter().map(|effect| states.of(effect.table.table(), &effect.key)).collect();
+                let others = keeps.effects.first().map(|first| calls_of(history, (call.0, first.table, first.key.clone())));
+                return wrong(format!(
+                    "neither does the server refuse it, nor was a row gone that it updates: {rows:?}, of the calls {others:?}"
+                ));
+            }
+            match keeps.effects.iter().find(|effect| end.how != EndedAs::Overruled && was_ever(effect, states)) {
+                Some(effect) => wrong(format!("{effect:?} was in the store all the same")),
+                None => Ok(()),
+            }
+        }
+    }
+}
+
+/// All kept calls that have written a row of a client, with how they ended, for people.
+fn calls_of<'a>(
+    history: &'a History,
+    (client, table, key): RowOf,
+) -> Vec<(Counter, Vec<&'a Effect>, Option<&'a Called>)> {
+    let of_client = history.rows.calls.iter().filter(|(call, _)| call.0 == client);
+    let of_row = of_client.map(|(call, keeps)| {
+        let own = keeps.effects.iter().filter(|effect| effect.table == table && effect.key == key);
+        (call.1, own.collect(), history.calls.get(call))
+    });
+    of_row.filter(|(_, effects, _): &(Counter, Vec<&Effect>, _)| !effects.is_empty()).collect()
+}
+
+/// Whether a row shows an effect.
+fn is_there(effect: &Effect, at: Timestamp, states: &States) -> bool {
+    let row = states.at(effect.table.table(), &effect.key, at);
+    match effect.did.value() {
+        Some((column, value)) => number(&row, column) == Some(value),
+        None => !row.exists(),
+    }
+}
+
+fn was_ever(effect: &Effect, states: &States) -> bool {
+    let Some((column, value)) = effect.did.value() else { return false };
+    states.ever(effect.table.table()).any(|(key, row)| *key == effect.key && number(row, column) == Some(value))
+}
+
+/// Whether a later call that went with it has written the same.
+fn is_covered(
+    history: &History,
+    store: StoreIncarnation,
+    call: Issued,
+    effect: &Effect,
+    at: Timestamp,
+) -> bool {
+    let went_along = |(other, _): &(&Issued, &Keeps)| {
+        let end = history.calls.get(other).and_then(|called| called.ends.get(&Some(store)));
+        end.is_some_and(|end| end.how == EndedAs::Confirmed(at))
+    };
+    let of_client = history.rows.calls.range((call.0, Counter(0))..=(call.0, Counter(u64::MAX)));
+    let others = of_client.filter(went_along).flat_map(|(_, keeps)| &keeps.effects);
+    let same = |own: &&Effect| own.table == effect.table && own.key == effect.key && own.place > effect.place;
+    others.filter(same).any(|own| match effect.did.value() {
+        Some((column, _)) => own.did.covers(column),
+        None => true,
+    })
+}
+
+/// Whether the server refuses a value of a call, or a row was gone that it updates.
+fn was_refusable(keeps: &Keeps, store: StoreIncarnation, called: &Called, end: &End, states: &States) -> bool {
+    let from = if keeps.store == Some(store) { keeps.at } else { Timestamp::ZERO };
+    // A client that was started again may show an older state than the one in which the call ended.
+    let to = if called.life == end.life { end.confirmed_through } else { Timestamp::MAX };
+    // Others of its group may be why (`check_refused_groups`).
+    let of_notes = keeps.rests.keys().any(|(table, _)| *table == Synced::Notes);
+    let updates = keeps.effects.iter().filter(|effect| !matches!(effect.did, Did::Insert(..)));
+    of_notes || updates.into_iter().any(|effect| states.was_gone(effect.table.table(), &effect.key, from, to))
+}
+
+/// Notes that a client was told at one moment to be refused: each is joined by rows to one of which the server refuses a value.
+fn check_refused_groups(history: &History, store: StoreIncarnation) -> Result<(), Violation> {
+    let mut refused: BTreeMap<(ClientIndex, Moment), Vec<(Issued, &Keeps)>> = BTreeMap::new();
+    for (call, keeps) in &history.rows.calls {
+        let end = history.calls.get(call).and_then(|called| called.ends.get(&Some(store)));
+        let Some(End { at, how: EndedAs::Rejected(_), .. }) = end else { continue };
+        if keeps.effects.iter().any(|effect| effect.table == Synced::Notes) {
+            refused.entry((call.0, *at)).or_default().push((*call, keeps));
+        }
+    }
+    for together in refused.into_values() {
+        let is_refused = |keeps: &Keeps| keeps.effects.iter().any(is_of_no_such_value);
+        let mut rows: BTreeSet<_> = together
+            .iter()
+            .filter(|(_, keeps)| is_refused(keeps))
+            .flat_map(|(_, keeps)| keeps.rests.keys().cloned())
+            .collect();
+        for _ in 0..together.len() {
+            let joined = together.iter().filter(|(_, keeps)| keeps.rests.keys().any(|row| rows.contains(row)));
+            let more: Vec<_> = joined.flat_map(|(_, keeps)| keeps.rests.keys().cloned()).collect();
+            rows.extend(more);
+        }
+        if let Some((call, keeps)) = together.iter().find(|(_, keeps)| !keeps.rests.keys().any(|row| rows.contains(row))) {
+            let what = format!("{call:?} with {keeps:?} was refused, and shares no row with what the server refuses");
+            return Err(Violation::new(Invariant::Durability, what));
+        }
+    }
+    Ok(())
+}
+
+fn is_of_no_such_value(effect: &Effect) -> bool {
+    effect.table == Synced::Notes && effect.did.value().is_some_and(|(_, value)| value < 0)
+}
