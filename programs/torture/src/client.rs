@@ -165,7 +165,9 @@ impl OneClient {
             Some(Err(MutationEnd::Rejected { .. })) => End::Rejected,
             Some(Err(MutationEnd::Cancelled { .. })) => End::NeverBegan,
             Some(Err(MutationEnd::Closed)) | None => End::GivenUp,
-            Some(Err(end @ MutationEnd::Quarantined { .. })) => anyhow::bail!("its transaction {}: {end}", plan.number),
+            Some(Err(end @ (MutationEnd::Quarantined { .. } | MutationEnd::Overruled))) => {
+                anyhow::bail!("its transaction {}: {end}", plan.number)
+            }
         };
         self.book.ends(self.number, end.outcome());
         match end {
