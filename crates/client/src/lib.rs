@@ -30,7 +30,9 @@ pub use interface::{
     BlobInput, BlobOutput, Broken, Config, Input, MutationStatus, Output, Pending, PendingMutation, Refused,
 };
 pub use iolite_blobs::{DownloadNumber, UploadNumber};
-pub use iolite_rowsync::{Base, Broken as BrokenRows, Cells, Choice, Conflict, Keep, ResolveError, RowVersion, row_version};
+pub use iolite_rowsync::{
+    Base, Broken as BrokenRows, Cells, Choice, Conflict, Keep, ResolveError, RowVersion, row_version,
+};
 pub use limits::Limits;
 pub use live::{LIVE, live_arguments};
 pub use peek::{DifferenceError, Lack, NotHeld, Part, Peek, PeekError};

@@ -370,7 +370,11 @@ fn a_call_that_finds_its_row_later_is_kept_on_what_the_device_shows() {
     harness.take_subscribed(true);
     let there = [(Cell::row(stars(), key(1)), Operation::Create), (on(1), Operation::Assign(Value::Bool(false)))];
     star_is(&mut harness, 40, there.into());
-    assert_eq!(harness.runs_of(RunOf::Mutation(rate)), 3, "on nothing, on the confirmed row, on the row as it is shown");
+    assert_eq!(
+        harness.runs_of(RunOf::Mutation(rate)),
+        3,
+        "on nothing, on the confirmed row, on the row as it is shown"
+    );
 }
 
 #[test]

@@ -17,13 +17,20 @@ fn main() {
         confirmed += outcome.confirmed;
         steps += outcome.steps;
         let ms = own.elapsed().as_millis();
-        if ms > 1500 { println!("seed {seed} took {ms} ms, {} steps", outcome.steps); }
+        if ms > 1500 {
+            println!("seed {seed} took {ms} ms, {} steps", outcome.steps);
+        }
         if let Some(violation) = outcome.violation {
             let text = violation.to_string();
             println!("seed {seed}: {}", &text.chars().take(30000).collect::<String>());
             failed.push(seed);
-            if kind.is_none() { break; }
+            if kind.is_none() {
+                break;
+            }
         }
     }
-    println!("{first}..{last}: failed {failed:?}, confirmed {confirmed}, steps {steps}, {:?}; {events}", began.elapsed());
+    println!(
+        "{first}..{last}: failed {failed:?}, confirmed {confirmed}, steps {steps}, {:?}; {events}",
+        began.elapsed()
+    );
 }

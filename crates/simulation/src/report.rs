@@ -8,8 +8,8 @@ use sha2::{Digest, Sha256};
 use crate::broken::Broken;
 use crate::counts::Counts;
 use crate::faults::Fault;
-use crate::occasions::Occasion;
 use crate::needs::WorldKind;
+use crate::occasions::Occasion;
 use crate::rows::RowEvent;
 use crate::run::{Outcome, run, run_whole, run_world};
 
@@ -159,7 +159,8 @@ impl Report {
         }
         let share = |whole: u64| whole * self.seeds / SEEDS;
         if self.world == WorldKind::Rows {
-            failures.extend(too_rare("the event", &self.row_events, &RowEvent::ALL, |_| share(ROW_EVENTS_OF_EACH_KIND)));
+            failures
+                .extend(too_rare("the event", &self.row_events, &RowEvent::ALL, |_| share(ROW_EVENTS_OF_EACH_KIND)));
             return failures;
         }
         failures.extend(too_rare("the fault", &self.faults, &Fault::ALL, |_| share(FAULTS_OF_EACH_KIND)));

@@ -54,8 +54,8 @@ fn the_page_has_the_seeds_that_must_find_each_variant() {
 fn the_page_has_every_invariant() {
     use Invariant::{
         Assertion, BroughtBack, ClientOrder, Conflicts, Delivery, Durability, ExactlyOnce, LastState, Liveness,
-        MonotonicReads, Overwritten, OwnWritesVisible, PendingOnce, ReactiveSnapshot, RealTime, Rest, Room, Serializability, Strictness, Texts,
-        ViewPrefix,
+        MonotonicReads, Overwritten, OwnWritesVisible, PendingOnce, ReactiveSnapshot, RealTime, Rest, Room,
+        Serializability, Strictness, Texts, ViewPrefix,
     };
     let all = [
         Assertion,

@@ -75,7 +75,8 @@ impl Client {
             }
         };
         // One that runs again may be kept by then, and end otherwise.
-        let may_be_kept = refusal.is_some_and(|(_, by_app)| by_app) && self.schema.tables().any(|(_, table)| table.syncs());
+        let may_be_kept =
+            refusal.is_some_and(|(_, by_app)| by_app) && self.schema.tables().any(|(_, table)| table.syncs());
         if comes_back(&entry, may_be_kept) {
             self.disk.due = true;
             let stored_with = self.disk.last.next();

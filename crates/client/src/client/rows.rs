@@ -198,11 +198,11 @@ impl Client {
 
     /// Whether a run that is strong rests on rows as kept calls show them. It runs again then, on the confirmed ones.
     pub(super) fn rests_on_kept(&mut self, counter: Counter, run: &Run) -> bool {
-        let is_let_be = self.broken == Broken::StrongReadsKept;
-        let entry = self.queue.entry_mut(counter).filter(|entry| entry.kept_rows == KeptRows::Shown && !is_let_be);
-        let Some(entry) = entry else { return false };
+        let Some(entry) = self.queue.entry_mut(counter).filter(|entry| entry.kept_rows == KeptRows::Shown) else {
+            return false;
+        };
         entry.kept_rows = KeptRows::Below;
-        if self.rows.calls.is_empty() {
+        if self.rows.calls.is_empty() || self.broken == Broken::StrongReadsKept {
             return false;
         }
         let reads: Vec<_> = run.reads.iter().filter(|(read, _)| self.schema.syncs(read.table())).collect();

@@ -129,7 +129,9 @@ impl Client {
             }
             (false, Closed::Aborted(reason)) => ran(run, Some(reason)),
             (false, Closed::Failed(reason)) if first => return self.give_up(counter, &reason),
-            (false, Closed::Failed(reason)) if self.has_seen_kept_again(counter) => return self.give_up(counter, &reason),
+            (false, Closed::Failed(reason)) if self.has_seen_kept_again(counter) => {
+                return self.give_up(counter, &reason);
+            }
             (false, Closed::Failed(_)) if self.rests_on_kept(counter, &run) => {
                 return self.queue.ran(counter, RunState::Due);
             }

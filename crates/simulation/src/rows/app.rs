@@ -41,18 +41,42 @@ pub enum Synced {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum OfRows {
     /// Writes a column of a row, which it inserts if it is not there.
-    Write { table: Synced, key: i64, column: u8, value: i64 },
+    Write {
+        table: Synced,
+        key: i64,
+        column: u8,
+        value: i64,
+    },
     /// Writes two notes, by `value` and the next one: they are one group.
-    Both { keys: [i64; 2], value: i64 },
+    Both {
+        keys: [i64; 2],
+        value: i64,
+    },
     /// Writes a column of a row that has to be there.
-    Update { table: Synced, key: i64, column: u8, value: i64 },
-    Delete { table: Synced, key: i64 },
+    Update {
+        table: Synced,
+        key: i64,
+        column: u8,
+        value: i64,
+    },
+    Delete {
+        table: Synced,
+        key: i64,
+    },
     /// Writes both columns of a row into a task. Strong.
-    Copy { table: Synced, key: i64, task: i64 },
+    Copy {
+        table: Synced,
+        key: i64,
+        task: i64,
+    },
     /// Writes the sum of all rows that sync into a task. Strong.
-    Sum { task: i64 },
+    Sum {
+        task: i64,
+    },
     /// Adds one to a task. Strong.
-    Count { task: i64 },
+    Count {
+        task: i64,
+    },
     /// What a person decided. It is no call that runs.
     Decide,
 }

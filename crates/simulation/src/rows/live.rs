@@ -52,12 +52,7 @@ fn step_for(world: &mut World, time: Moment) {
     while world.moment() < end && world.step() {}
 }
 
-fn step_until(
-    world: &mut World,
-    time: Moment,
-    wanted: &str,
-    is_so: impl Fn(&World) -> bool,
-) -> Result<(), Violation> {
+fn step_until(world: &mut World, time: Moment, wanted: &str, is_so: impl Fn(&World) -> bool) -> Result<(), Violation> {
     let end = world.moment() + time;
     while !is_so(world) {
         if world.moment() > end || !world.step() {

@@ -6,10 +6,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use iolite_client::{Base, Conflict, Keep};
-use iolite_values::{Counter, Row, RowKey, StoreIncarnation, Timestamp};
+use iolite_values::{ColumnId, Counter, Row, RowKey, StoreIncarnation, Timestamp};
 use serde::Serialize;
 
-use super::app::{Did, Effect, Synced};
+use super::app::{COLUMNS, Did, Effect, Synced, number};
 use crate::history::{ClientIndex, Issued};
 
 /// A row of a client.
@@ -19,6 +19,8 @@ pub type RowOf = (ClientIndex, Synced, RowKey);
 pub struct RowsTold {
     pub calls: BTreeMap<Issued, Keeps>,
     pub conflicts: Vec<ConflictTold>,
+    /// The calls that people decided against. If its process ends before a client tells that one is overruled, nobody is told.
+    pub decided_against: BTreeSet<Issued>,
     /// Ends of one call that were told with two timestamps.
     pub told_twice: Vec<(Issued, Timestamp, Timestamp)>,
     /// What was wrong at once, in words.
@@ -34,6 +36,8 @@ pub struct Keeps {
     pub at: Timestamp,
     pub store: Option<StoreIncarnation>,
     pub rests: BTreeMap<(Synced, RowKey), Rests>,
+    /// A person kept a local row that has a value which the server does not take, of whichever call.
+    pub keeps_refused: bool,
 }
 
 /// What an effect rests on.
@@ -132,7 +136,11 @@ impl RowsTold {
     }
 
     /// What all calls of a client did to a row, and whether they are pending, for people.
-    fn all_of(&self, (client, table, key): &RowOf, pending: &BTreeSet<Counter>) -> Vec<(Counter, bool, Vec<&Effect>, &Rests)> {
+    fn all_of(
+        &self,
+        (client, table, key): &RowOf,
+        pending: &BTreeSet<Counter>,
+    ) -> Vec<(Counter, bool, Vec<&Effect>, &Rests)> {
         let own = self.calls.iter().filter(|(call, _)| call.0 == *client);
         let of_row = own.filter_map(|(call, keeps)| {
             let rests = keeps.rests.get(&(*table, key.clone()))?;
@@ -164,7 +172,10 @@ impl RowsTold {
             let row = (client, Synced::Notes, conflict.key.clone());
             let base = self.base(&row, pending).cloned();
             if base.clone().map(Base::Row).as_ref() != Some(&conflict.base) {
-                self.wrong.push(format!("{client:?} tells of {conflict:?}, whose calls had read {base:?}: {:?}", self.all_of(&row, pending)));
+                self.wrong.push(format!(
+                    "{client:?} tells of {conflict:?}, whose calls had read {base:?}: {:?}",
+                    self.all_of(&row, pending)
+                ));
             }
             self.conflicts.push(ConflictTold { client, store, at, conflict });
         }
@@ -184,6 +195,8 @@ impl RowsTold {
             let rests = Rests { place, bases: vec![(From::Run, server.clone())] };
             match keep {
                 Keep::Local => {
+                    let local = conflict.local.iter().flat_map(|row| COLUMNS.map(|own| number(row, ColumnId::of(own))));
+                    own.keeps_refused |= local.flatten().any(|value| value < 0);
                     for call in &conflict.calls {
                         let rests = self.calls.get_mut(&(client, *call)).and_then(|own| own.rests.get_mut(&id));
                         rests.into_iter().for_each(|rests| rests.bases.push((From::Decision(by), server.clone())));
@@ -196,8 +209,7 @@ impl RowsTold {
                     own.effects.extend(cells.iter().filter_map(|(column, value)| {
                         let iolite_values::Value::Int(value) = value else { return None };
                         let (column, value) = (*column, Some(*value).filter(|value| *value != 0)?);
-                        let did =
-                            if server.exists() { Did::Put(column, value) } else { Did::Insert(column, value) };
+                        let did = if server.exists() { Did::Put(column, value) } else { Did::Insert(column, value) };
                         let (table, key, saw) = (Synced::Notes, conflict.key.clone(), server.clone());
                         Some(Effect { place, table, key, saw, did })
                     }));
@@ -207,6 +219,7 @@ impl RowsTold {
         let overruled: BTreeSet<Counter> =
             chosen.iter().flat_map(|(conflict, _)| conflict.calls.iter().copied()).filter(is_overruled).collect();
         for call in overruled {
+            self.decided_against.insert((client, call));
             self.inherit(&mut own, client, call, chosen);
         }
         self.calls.insert((client, by), own);
@@ -215,9 +228,9 @@ impl RowsTold {
     /// What an overruled call wrote to rows that were not decided against becomes a part of the decision.
     fn inherit(&self, own: &mut Keeps, client: ClientIndex, call: Counter, chosen: &[(Conflict, Keep)]) {
         let Some(gone) = self.calls.get(&(client, call)) else { return };
-        let is_against = |key: &RowKey| {
-            chosen.iter().any(|(conflict, keep)| conflict.key == *key && !matches!(keep, Keep::Local))
-        };
+        let is_against =
+            |key: &RowKey| chosen.iter().any(|(conflict, keep)| conflict.key == *key && !matches!(keep, Keep::Local));
+        own.keeps_refused |= gone.keeps_refused;
         own.effects.extend(gone.effects.iter().filter(|effect| !is_against(&effect.key)).cloned());
         for (id, rests) in gone.rests.iter().filter(|((_, key), _)| !is_against(key)) {
             let earlier = own.rests.get(id).is_none_or(|known| rests.place < known.place);
@@ -225,6 +238,12 @@ impl RowsTold {
                 own.rests.insert(id.clone(), rests.clone());
             }
         }
+    }
+
+    /// Whether a person kept a local row with what a call wrote. That stays, even if the call is taken back.
+    pub fn is_decided(&self, call: Issued) -> bool {
+        let rests = self.calls.get(&call).into_iter().flat_map(|keeps| keeps.rests.values());
+        rests.flat_map(|rests| &rests.bases).any(|(from, _)| matches!(from, From::Decision(_)))
     }
 
     /// A call was taken back: the next one of a row rests on what it rested on.
@@ -244,13 +263,20 @@ impl RowsTold {
     }
 
     /// A client started again with these calls. Decisions that are not among them were lost, and so was the taking back of those that are.
-    pub fn note_restart(&mut self, client: ClientIndex, pending: &BTreeSet<Counter>) {
+    pub fn note_restart(
+        &mut self,
+        client: ClientIndex,
+        pending: &BTreeSet<Counter>,
+        has_ended: impl Fn(Counter) -> bool,
+    ) {
+        let against = &self.decided_against;
+        let is_left = |by: &Counter| pending.contains(by) || has_ended(*by) || against.contains(&(client, *by));
         for counter in pending {
             let Some(own) = self.calls.get_mut(&(client, *counter)) else { continue };
             for rests in own.rests.values_mut() {
                 rests.bases.retain(|(from, _)| match from {
                     From::Run => true,
-                    From::Decision(by) => pending.contains(by),
+                    From::Decision(by) => is_left(by),
                     From::TakenBack(call) => !pending.contains(call),
                 });
             }

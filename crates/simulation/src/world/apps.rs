@@ -90,7 +90,9 @@ impl World {
             Calls::Everything { keys, .. } => Call::random(&mut self.random, keys, self.next_element, version),
             Calls::Bank => Call::of_bank(&mut self.random),
             Calls::Shelves => Call::of_shelves(&mut self.random),
-            Calls::Game { .. } | Calls::Rows => unreachable!("players take turns, and the other app has calls of its own"),
+            Calls::Game { .. } | Calls::Rows => {
+                unreachable!("players take turns, and the other app has calls of its own")
+            }
         };
         self.calls_left[client.0] -= 1;
         if draw < take_back + dismiss + closure {

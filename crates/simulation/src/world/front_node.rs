@@ -10,8 +10,8 @@ use iolite_replication::node::{FromReplica, Life, ReplicaId, ToReplica};
 use iolite_replication::{Coordinator, CoordinatorInput, CoordinatorOutput, CoordinatorSettings, ShardMap};
 use iolite_store::{Asking, Event, Request, RequestId};
 use iolite_values::{
-    Attempt, ClientId, CoordinatorId, Counter, Decision, Id, Level, Operation, Timestamp, Transaction, TransactionId, Value,
-    Write,
+    Attempt, ClientId, CoordinatorId, Counter, Decision, Id, Level, Operation, Timestamp, Transaction, TransactionId,
+    Value, Write,
 };
 use iolite_wire::message::{Advance, FromClient, FromGateway, GoodbyeReason, Submit};
 use iolite_wire::{SessionDecoder, SessionEncoder};

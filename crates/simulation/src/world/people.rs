@@ -59,8 +59,10 @@ impl World {
         let place = self.random.below(2 * pending.len().max(1) as u64) as usize;
         let Some(counter) = pending.iter().nth(place).or(pending.last()).copied() else { return };
         // What a person decided stays decided.
-        let is_decision = self.history.calls.get(&(client, counter)).is_some_and(|own| own.call == Call::Rows(OfRows::Decide));
-        if !is_decision && node.take_back(counter, &mut self.history) {
+        let is_decision =
+            self.history.calls.get(&(client, counter)).is_some_and(|own| own.call == Call::Rows(OfRows::Decide));
+        let stays = is_decision || self.history.rows.is_decided((client, counter));
+        if !stays && node.take_back(counter, &mut self.history) {
             self.row_events.add(RowEvent::TakenBack, 1);
             self.history.rows.note_taken_back((client, counter), &pending);
         }
@@ -199,9 +201,16 @@ impl ClientNode {
         };
         let is_note = |(table, key): &(Synced, _)| (*table == Synced::Notes).then_some(key).cloned();
         for _ in 0..=pending.len() {
-            joined = pending.iter().filter(|call| of(call).filter_map(is_note).any(|key| rows.contains(&key))).copied().collect();
+            joined = pending
+                .iter()
+                .filter(|call| of(call).filter_map(is_note).any(|key| rows.contains(&key)))
+                .copied()
+                .collect();
             rows.extend(joined.iter().flat_map(&of).filter_map(is_note));
         }
-        joined == pending && joined.len() == self.client.pending().count() && self.device.is_idle() && self.tabs.is_empty()
+        joined == pending
+            && joined.len() == self.client.pending().count()
+            && self.device.is_idle()
+            && self.tabs.is_empty()
     }
 }

@@ -122,7 +122,9 @@ impl World {
         let node = &mut self.clients[client.0];
         node.restart(now, self.broken, &mut self.random, &self.history, &mut self.occasions);
         node.learn_refused(self.moment, &mut self.history);
-        self.history.rows.note_restart(client, &node.pending_counters());
+        let calls = &self.history.calls;
+        let has_ended = |call| calls.get(&(client, call)).is_some_and(|called| !called.ends.is_empty());
+        self.history.rows.note_restart(client, &node.pending_counters(), has_ended);
         self.history.delivery.note_position(node.life(), node.client.at());
         // A client that had stored nothing yet is another one now.
         self.history.identities.insert(node.client.identity(), client);

@@ -47,7 +47,11 @@ pub fn check_listed(history: &History, node: &ClientNode, states: &States) -> Re
         if table == Synced::Notes && base != Some(&states.last(table.table(), &key)) {
             // Nobody is told of a row that was inserted before it is sent.
             let is_inserted = base.is_some_and(|base| !base.exists());
-            if is_inserted { may_be.insert(key) } else { expected.insert(key) };
+            if is_inserted {
+                may_be.insert(key)
+            } else {
+                expected.insert(key)
+            };
         }
     }
     if expected.is_subset(&listed) && listed.difference(&expected).all(|key| may_be.contains(key)) {

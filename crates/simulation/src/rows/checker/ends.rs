@@ -5,19 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use iolite_values::{Counter, StoreIncarnation, Timestamp};
 
 use super::States;
+use crate::app::Call;
 use crate::checker::{Commits, Invariant, Violation};
 use crate::history::{Called, ClientIndex, End, EndedAs, History, Issued, Moment};
+use crate::rows::OfRows;
 use crate::rows::app::{Did, Effect, Synced, number};
 use crate::rows::told::{Keeps, RowOf};
 
 /// # Errors
 /// A call whose end in this history of the store is not what the store has.
-pub fn check(
-    history: &History,
-    store: StoreIncarnation,
-    commits: &Commits,
-    states: &States,
-) -> Result<(), Violation> {
+pub fn check(history: &History, store: StoreIncarnation, commits: &Commits, states: &States) -> Result<(), Violation> {
     for (call, called) in &history.calls {
         if !called.is_kept() {
             commits.check_end(store, *call, called)?;
@@ -30,7 +27,10 @@ pub fn check(
     }
     check_refused_groups(history, store)?;
     for (call, first, second) in &history.rows.told_twice {
-        if [first, second].into_iter().any(|at| commits.by_time.get(at).is_some_and(|own| own.mutation.is_some_and(|own| own.0 == call.0))) {
+        if [first, second]
+            .into_iter()
+            .any(|at| commits.by_time.get(at).is_some_and(|own| own.mutation.is_some_and(|own| own.0 == call.0)))
+        {
             let what = format!("{call:?} was confirmed at {first:?}, and at {second:?}");
             return Err(Violation::new(Invariant::ExactlyOnce, what));
         }
@@ -42,7 +42,8 @@ pub fn check(
 /// A call that was promised to be sent, and never ended.
 pub fn check_all(history: &History) -> Result<(), Violation> {
     let is_lost = |(call, called): &(&Issued, &Called)| {
-        called.durable && called.ends.is_empty() && !history.was_asked_back(**call)
+        let is_decided = history.rows.decided_against.contains(call) || called.call == Call::Rows(OfRows::Decide);
+        called.durable && called.ends.is_empty() && !history.was_asked_back(**call) && !is_decided
     };
     let Some((call, called)) = history.calls.iter().find(is_lost) else { return Ok(()) };
     let what = format!("{call:?} {:?} was durable and never ended", called.call);
@@ -66,7 +67,10 @@ fn check_kept(
                 return wrong("that is later than the confirmed state".into());
             }
             for effect in &keeps.effects {
-                if !is_there(effect, *at, states) && !is_covered(history, store, call, effect, *at) {
+                let is_lost = !is_there(effect, *at, states)
+                    && !is_covered(history, store, call, effect, *at)
+                    && !is_undone(history, store, call, effect, *at);
+                if is_lost {
                     let rows = states.of(effect.table.table(), &effect.key);
                     let others = calls_of(history, (call.0, effect.table, effect.key.clone()));
                     return wrong(format!("{effect:?} is not in {rows:?}, of the calls {others:?}"));
@@ -78,8 +82,10 @@ fn check_kept(
             if let EndedAs::Rejected(_) = end.how
                 && !was_refusable(keeps, store, called, end, states)
             {
-                let rows: Vec<_> = keeps.effects.iter().map(|effect| states.of(effect.table.table(), &effect.key)).collect();
-                let others = keeps.effects.first().map(|first| calls_of(history, (call.0, first.table, first.key.clone())));
+                let rows: Vec<_> =
+                    keeps.effects.iter().map(|effect| states.of(effect.table.table(), &effect.key)).collect();
+                let others =
+                    keeps.effects.first().map(|first| calls_of(history, (call.0, first.table, first.key.clone())));
                 return wrong(format!(
                     "neither does the server refuse it, nor was a row gone that it updates: {rows:?}, of the calls {others:?}"
                 ));
@@ -119,20 +125,26 @@ fn was_ever(effect: &Effect, states: &States) -> bool {
     states.ever(effect.table.table()).any(|(key, row)| *key == effect.key && number(row, column) == Some(value))
 }
 
-/// Whether a later call that went with it has written the same.
-fn is_covered(
-    history: &History,
-    store: StoreIncarnation,
-    call: Issued,
-    effect: &Effect,
-    at: Timestamp,
-) -> bool {
-    let went_along = |(other, _): &(&Issued, &Keeps)| {
+/// The calls of a client that were told to be confirmed with one.
+fn together(history: &History, store: StoreIncarnation, call: Issued, at: Timestamp) -> impl Iterator<Item = &Keeps> {
+    let went_along = move |(other, _): &(&Issued, &Keeps)| {
         let end = history.calls.get(other).and_then(|called| called.ends.get(&Some(store)));
         end.is_some_and(|end| end.how == EndedAs::Confirmed(at))
     };
     let of_client = history.rows.calls.range((call.0, Counter(0))..=(call.0, Counter(u64::MAX)));
-    let others = of_client.filter(went_along).flat_map(|(_, keeps)| &keeps.effects);
+    of_client.filter(went_along).map(|(_, keeps)| keeps)
+}
+
+/// Whether it deletes a row that calls which went with it had inserted: there is nothing to send then.
+fn is_undone(history: &History, store: StoreIncarnation, call: Issued, effect: &Effect, at: Timestamp) -> bool {
+    let id = (effect.table, effect.key.clone());
+    let mut rests = together(history, store, call, at).filter_map(|keeps| keeps.rests.get(&id));
+    effect.did == Did::Delete && rests.any(|rests| rests.bases.last().is_some_and(|(_, base)| !base.exists()))
+}
+
+/// Whether a later call that went with it has written the same.
+fn is_covered(history: &History, store: StoreIncarnation, call: Issued, effect: &Effect, at: Timestamp) -> bool {
+    let others = together(history, store, call, at).flat_map(|keeps| &keeps.effects);
     let same = |own: &&Effect| own.table == effect.table && own.key == effect.key && own.place > effect.place;
     others.filter(same).any(|own| match effect.did.value() {
         Some((column, _)) => own.did.covers(column),
@@ -155,14 +167,18 @@ fn was_refusable(keeps: &Keeps, store: StoreIncarnation, called: &Called, end: &
 fn check_refused_groups(history: &History, store: StoreIncarnation) -> Result<(), Violation> {
     let mut refused: BTreeMap<(ClientIndex, Moment), Vec<(Issued, &Keeps)>> = BTreeMap::new();
     for (call, keeps) in &history.rows.calls {
-        let end = history.calls.get(call).and_then(|called| called.ends.get(&Some(store)));
-        let Some(End { at, how: EndedAs::Rejected(_), .. }) = end else { continue };
+        let Some(called) = history.calls.get(call) else { continue };
+        let Some(End { at, how: EndedAs::Rejected(_), life, .. }) = called.ends.get(&Some(store)) else { continue };
+        // After a restart nobody is told of decisions that were refused with others.
+        if *life != called.life {
+            continue;
+        }
         if keeps.effects.iter().any(|effect| effect.table == Synced::Notes) {
             refused.entry((call.0, *at)).or_default().push((*call, keeps));
         }
     }
     for together in refused.into_values() {
-        let is_refused = |keeps: &Keeps| keeps.effects.iter().any(is_of_no_such_value);
+        let is_refused = |keeps: &Keeps| keeps.keeps_refused || keeps.effects.iter().any(is_of_no_such_value);
         let mut rows: BTreeSet<_> = together
             .iter()
             .filter(|(_, keeps)| is_refused(keeps))
@@ -173,7 +189,9 @@ fn check_refused_groups(history: &History, store: StoreIncarnation) -> Result<()
             let more: Vec<_> = joined.flat_map(|(_, keeps)| keeps.rests.keys().cloned()).collect();
             rows.extend(more);
         }
-        if let Some((call, keeps)) = together.iter().find(|(_, keeps)| !keeps.rests.keys().any(|row| rows.contains(row))) {
+        if let Some((call, keeps)) =
+            together.iter().find(|(_, keeps)| !keeps.rests.keys().any(|row| rows.contains(row)))
+        {
             let what = format!("{call:?} with {keeps:?} was refused, and shares no row with what the server refuses");
             return Err(Violation::new(Invariant::Durability, what));
         }

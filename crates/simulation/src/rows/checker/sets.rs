@@ -18,12 +18,7 @@ type Confirmed<'a> = BTreeMap<(ClientIndex, Timestamp), Vec<(Issued, &'a Keeps)>
 
 /// # Errors
 /// A set of no call, of two tables, over a row that was not read, or of a row that is brought back.
-pub fn check(
-    history: &History,
-    store: StoreIncarnation,
-    commits: &Commits,
-    states: &States,
-) -> Result<(), Violation> {
+pub fn check(history: &History, store: StoreIncarnation, commits: &Commits, states: &States) -> Result<(), Violation> {
     let confirmed = confirmed(history, store);
     let goes_on = history.store_going_on() == store;
     for (at, completed) in &commits.by_time {
