@@ -1,7 +1,7 @@
 /** The accounts, the conflicts above them, and the dialog that is open. */
 
 import type { Id } from "@iolite/client";
-import { useState } from "react";
+import { type Ref, useRef, useState } from "react";
 
 import type { Account, AccountConflict } from "./account";
 import { AccountDialog } from "./AccountDialog";
@@ -13,7 +13,12 @@ export function SafePage({ safe }: { safe: Safe }) {
   const [wanted, search] = useState("");
   const [opened, open] = useState<SeenAccount | "new">();
   const [asked, ask] = useState<Id>();
+  const conflicts = useRef<HTMLElement>(null);
   const conflict = safe.conflicts.find(({ id }) => id === asked);
+  if (asked !== undefined && conflict === undefined) {
+    // It has ended. If the account is in conflict again, that is another question.
+    ask(undefined);
+  }
   return (
     <>
       <div className="tools">
@@ -23,7 +28,7 @@ export function SafePage({ safe }: { safe: Safe }) {
         </button>
       </div>
       {safe.problem !== undefined && <p role="alert">{safe.problem}</p>}
-      <Conflicts conflicts={safe.conflicts} onAsk={ask} />
+      <Conflicts ref={conflicts} conflicts={safe.conflicts} onAsk={ask} />
       <AccountList safe={safe} wanted={wanted} onOpen={open} />
       {opened !== undefined && <AccountDialog safe={safe} seen={opened === "new" ? undefined : opened} onClose={() => open(undefined)} />}
       {conflict !== undefined && (
@@ -31,7 +36,11 @@ export function SafePage({ safe }: { safe: Safe }) {
         <ConflictDialog
           key={JSON.stringify(conflict)}
           conflict={conflict}
-          onDecide={(choice) => safe.decide(conflict, choice)}
+          onDecide={(choice) => {
+            // The button that opened the dialog goes with the conflict.
+            conflicts.current?.focus();
+            safe.decide(conflict, choice);
+          }}
           onClose={() => ask(undefined)}
         />
       )}
@@ -39,9 +48,15 @@ export function SafePage({ safe }: { safe: Safe }) {
   );
 }
 
-function Conflicts({ conflicts, onAsk }: { conflicts: readonly AccountConflict[]; onAsk: (id: Id) => void }) {
+interface ConflictsProps {
+  readonly ref: Ref<HTMLElement>;
+  readonly conflicts: readonly AccountConflict[];
+  readonly onAsk: (id: Id) => void;
+}
+
+function Conflicts({ ref, conflicts, onAsk }: ConflictsProps) {
   return (
-    <section role="status" aria-label="Conflicts">
+    <section ref={ref} tabIndex={-1} role="status" aria-label="Conflicts">
       {conflicts.length > 0 && (
         <div className="conflicts card">
           <p>
