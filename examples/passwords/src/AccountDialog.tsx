@@ -64,12 +64,13 @@ export function AccountDialog({ safe, seen, onClose }: AccountDialogProps) {
 }
 
 function Entry({ field, value, isHidden }: { field: Field; value: string; isHidden: boolean }) {
-  const common = { name: field, defaultValue: value, autoComplete: "off", spellCheck: field === "notes" };
+  const id = useId();
+  const common = { id, name: field, defaultValue: value, autoComplete: "off", spellCheck: field === "notes" };
   return (
-    <label>
-      {LABELS[field]}
+    <div className="entry">
+      <label htmlFor={id}>{LABELS[field]}</label>
       {field === "notes" ? <textarea {...common} rows={3} /> : <input {...common} type={isHidden ? "password" : "text"} required={field === "name"} />}
-    </label>
+    </div>
   );
 }
 

@@ -1,9 +1,11 @@
 /** The accounts by name, with what is not sent yet. */
 
-import { MARK_WORDS } from "examples-page";
+import type { Mark } from "examples-page";
 import { useState } from "react";
 
 import type { Safe, SeenAccount } from "./safe";
+
+const WORDS: Readonly<Record<Mark | "conflict", string>> = { here: "not saved yet", kept: "not sent yet", sent: "", conflict: "in conflict" };
 
 interface AccountListProps {
   readonly safe: Safe;
@@ -46,9 +48,7 @@ interface ItemProps extends Pick<AccountListProps, "safe" | "onOpen"> {
 }
 
 function Item({ account, safe, onOpen, onCopy }: ItemProps) {
-  const inConflict = safe.conflicts.some(({ id }) => id === account.id);
-  const mark = inConflict ? "conflict" : safe.mark(account.id);
-  const words = mark === "conflict" ? "in conflict" : MARK_WORDS[mark];
+  const mark = safe.conflicts.some(({ id }) => id === account.id) ? "conflict" : safe.mark(account.id);
   return (
     <li data-account={account.name} data-mark={mark}>
       <button className="open" aria-haspopup="dialog" onClick={() => onOpen(account)}>
@@ -59,7 +59,7 @@ function Item({ account, safe, onOpen, onCopy }: ItemProps) {
           <strong>{account.name}</strong>
           <span>{account.user}</span>
         </span>
-        {words !== "" && <span className="mark">{words}</span>}
+        {mark !== "sent" && <span className="mark">{WORDS[mark]}</span>}
       </button>
       <button className="copy" aria-label={`Copy the password of ${account.name}`} onClick={() => onCopy(account)}>
         Copy

@@ -99,17 +99,19 @@ async function changeOffline(ada: Visitor, ben: Visitor, reloading: Visitor): Pr
   await change(ada, "Two", { User: "ada-2", Password: "new" });
   await remove(ada, "Four");
   await change(ada, "Five", { User: "ada-5" });
+  await change(ada, "Six", { User: "both" });
   await change(ben, "Two", { User: "ben-2", Notes: "at work" });
   await change(ben, "Three", { User: "ben-3" });
   await change(ben, "Four", { User: "ben-4" });
   await remove(ben, "Five");
-  await untilMarks(ada, "kept", ["Five", "One", "Two"]);
-  await untilMarks(ben, "kept", ["Four", "Three", "Two"]);
+  await change(ben, "Six", { User: "both" });
+  await untilMarks(ada, "kept", ["Five", "One", "Six", "Two"]);
+  await untilMarks(ben, "kept", ["Four", "Six", "Three", "Two"]);
   await reloading.page.reload();
-  await untilAccounts(ada, ["Five ada-5", "One ada-1", "Three ", "Two ada-2"]);
-  await untilAccounts(ben, ["Four ben-4", "One ", "Three ben-3", "Two ben-2"]);
-  await untilMarks(ada, "kept", ["Five", "One", "Two"]);
-  await untilMarks(ben, "kept", ["Four", "Three", "Two"]);
+  await untilAccounts(ada, ["Five ada-5", "One ada-1", "Six both", "Three ", "Two ada-2"]);
+  await untilAccounts(ben, ["Four ben-4", "One ", "Six both", "Three ben-3", "Two ben-2"]);
+  await untilMarks(ada, "kept", ["Five", "One", "Six", "Two"]);
+  await untilMarks(ben, "kept", ["Four", "Six", "Three", "Two"]);
   await ada.mendLink();
   await ada.untilPending(0);
   await ben.mendLink();
@@ -119,42 +121,42 @@ async function changeOffline(ada: Visitor, ben: Visitor, reloading: Visitor): Pr
 async function changeWhatMoves(ada: Visitor, ben: Visitor): Promise<void> {
   await openAccount(ben, "Five");
   await change(ada, "Five", { User: "ada" });
-  await untilAccounts(ben, ["Five ada", "One ada-1", "Three ben-3", "Two ada-2"]);
+  await untilAccounts(ben, ["Five ada", "One ada-1", "Six both", "Three ben-3", "Two ada-2"]);
   await fill(ben, { User: "ben" });
   await untilConflicts(ben, ["Five"]);
   await ben.page.getByRole("button", { name: "Compare Five" }).click();
   assert.deepEqual([await side(ben, "mine", "user"), await side(ben, "theirs", "user")], ["ben", "ada"]);
   await ben.page.getByRole("button", { name: "Keep mine" }).click();
-  await untilAccounts(ada, ["Five ben", "One ada-1", "Three ben-3", "Two ada-2"]);
+  await untilAccounts(ada, ["Five ben", "One ada-1", "Six both", "Three ben-3", "Two ada-2"]);
   await openAccount(ben, "Three");
   await remove(ada, "Three");
   await ben.page.getByRole("alert").filter({ hasText: "deleted meanwhile" }).waitFor();
   await fill(ben, { User: "again" });
-  await untilAccounts(ada, ["Five ben", "One ada-1", "Three again", "Two ada-2"]);
+  await untilAccounts(ada, ["Five ben", "One ada-1", "Six both", "Three again", "Two ada-2"]);
 }
 
 async function play(way: "rows" | "vault", ada: Visitor, ben: Visitor): Promise<void> {
   await add(ada, { Name: "One", Notes: LONG });
   await add(ada, { Name: "Two", Password: "old" });
-  for (const name of ["Three", "Four", "Five"]) {
+  for (const name of ["Three", "Four", "Five", "Six"]) {
     await add(ada, { Name: name });
   }
-  await untilAccounts(ben, ["Five ", "Four ", "One ", "Three ", "Two "]);
+  await untilAccounts(ben, ["Five ", "Four ", "One ", "Six ", "Three ", "Two "]);
   await ada.untilPending(0);
 
   await changeOffline(ada, ben, way === "rows" ? ben : ada);
   await untilConflicts(ben, ["Five", "Four", "Two"]);
   if (way === "rows") {
     // Without a decision, what only one of them has changed is at both.
-    await untilAccounts(ben, ["Four ben-4", "One ada-1", "Three ben-3", "Two ben-2"]);
-    await untilAccounts(ada, ["Five ada-5", "One ada-1", "Three ben-3", "Two ada-2"]);
+    await untilAccounts(ben, ["Four ben-4", "One ada-1", "Six both", "Three ben-3", "Two ben-2"]);
+    await untilAccounts(ada, ["Five ada-5", "One ada-1", "Six both", "Three ben-3", "Two ada-2"]);
     await untilMarks(ben, "conflict", ["Four", "Two"]);
   }
   await decideTwo(ben, `passwords-${way}-conflict`);
   await decideDeleted(ben, "Four", "theirs", "Keep theirs: delete it");
   await decideDeleted(ben, "Five", "mine", "Keep theirs");
   for (const one of [ada, ben]) {
-    await untilAccounts(one, ["Five ada-5", "One ada-1", "Three ben-3", "Two ada-2"]);
+    await untilAccounts(one, ["Five ada-5", "One ada-1", "Six both", "Three ben-3", "Two ada-2"]);
     await untilConflicts(one, []);
     await one.untilPending(0);
   }
