@@ -1,7 +1,7 @@
 /** The accounts of a vault that a row has. They are read when they are first wanted; until then those before them are shown. */
 
 import type { BlobValue } from "@iolite/client";
-import { useClient } from "@iolite/react";
+import { useClient, useConnectionState } from "@iolite/react";
 import { useEffect, useState } from "react";
 
 import type { Account } from "../account";
@@ -15,6 +15,7 @@ interface Content {
 /** `row` is undefined until it is known whether there is one. */
 export function useContent(row: { readonly content: BlobValue | undefined } | undefined): Content {
   const client = useClient();
+  const isOnline = useConnectionState().status === "online";
   const [content, show] = useState<Content>({});
   useEffect(() => {
     let isOver = false;
@@ -28,7 +29,7 @@ export function useContent(row: { readonly content: BlobValue | undefined } | un
     return () => {
       isOver = true;
     };
-    // A blob never changes, and its digest names it.
-  }, [client, row === undefined, row?.content?.digest]);
+    // A blob never changes, and its digest names it. What is not on this device can be read once there is a connection.
+  }, [client, row === undefined, row?.content?.digest, isOnline]);
   return content;
 }

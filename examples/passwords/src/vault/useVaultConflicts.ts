@@ -7,7 +7,7 @@
  */
 
 import type { BlobValue } from "@iolite/client";
-import { useClient, useConflicts } from "@iolite/react";
+import { useClient, useConflicts, useConnectionState } from "@iolite/react";
 import { useEffect, useState } from "react";
 
 import type { AccountConflict, Choice } from "../account";
@@ -26,6 +26,7 @@ interface Made extends Merge {
 
 export function useVaultConflicts(): Pick<Safe, "conflicts" | "problem" | "decide"> {
   const client = useClient();
+  const isOnline = useConnectionState().status === "online";
   const { rows, resolve } = useConflicts("vaults");
   const [row] = rows;
   const [made, setMade] = useState<Made>();
@@ -41,8 +42,10 @@ export function useVaultConflicts(): Pick<Safe, "conflicts" | "problem" | "decid
       // A base that this device does not have any more counts as empty: then the person is asked more.
       const reading = Promise.all([read(row.base).catch(() => []), read(row.local), read(row.server)]);
       reading.then(([base, mine, theirs]) => setMade({ of: now, ...merge(base, mine, theirs) }), fails);
+    } else {
+      setDecisions(new Map());
     }
-  }, [client, now]);
+  }, [client, now, isOnline]);
 
   const merged = made?.of === now ? made : undefined;
   const open = merged?.conflicts.filter((conflict) => !decisions.has(keyOf(conflict))) ?? [];
@@ -51,8 +54,7 @@ export function useVaultConflicts(): Pick<Safe, "conflicts" | "problem" | "decid
     const keep = async ({ of, accounts, conflicts }: Made): Promise<void> => {
       const chosen = conflicts.flatMap((conflict) => decided(conflict, decisions.get(keyOf(conflict)) ?? "mine"));
       const content = await client.blobs.put(packed([...accounts, ...chosen]));
-      await resolve((all) => all.forEach((each) => nameOf(each) === of && each.keep({ content })));
-      setDecisions(new Map());
+      await resolve((all) => all.filter((each) => nameOf(each) === of).forEach((each) => each.keep({ content })));
     };
     if (isDecided) {
       keep(merged).catch(fails);
