@@ -126,7 +126,7 @@ function Empty() {
   return <em>empty</em>;
 }
 
-/** What only the other side has changed is theirs; all else is mine until the person says otherwise. */
+/** The sides that are chosen at first: theirs for what only the other side has changed, and mine for all else. */
 function changedSides({ base, mine, theirs }: AccountConflict): Readonly<Record<Field, Side>> {
   const own = base && mine ? differing(base, mine) : FIELDS;
   const other = base && theirs ? differing(base, theirs) : [];

@@ -20,10 +20,15 @@ export interface AccountConflict {
   readonly theirs: Account | undefined;
 }
 
-/** What a person keeps of a conflict: one side, or fields of both. */
+/** A person's decision: one side, or fields of both. */
 export type Choice = "mine" | "theirs" | Fields;
 
 /** The fields in which two differ. */
 export function differing(one: Fields, other: Fields): readonly Field[] {
   return FIELDS.filter((field) => one[field] !== other[field]);
+}
+
+/** Whether two sides have the same, or both have nothing. */
+export function same(one: Fields | undefined, other: Fields | undefined): boolean {
+  return one === undefined || other === undefined ? one === other : differing(one, other).length === 0;
 }

@@ -1,4 +1,4 @@
-/** What the page needs of a way to keep accounts. There are two: `rows/useRows.ts` and `vault/useVault.ts`. */
+/** A way to keep accounts, as the page needs it. There are two: `rows/useRows.ts` and `vault/useVault.ts`. */
 
 import type { Id, RowVersion } from "@iolite/client";
 import type { Mark } from "examples-page";

@@ -3,7 +3,7 @@
 import { useConflicts } from "@iolite/react";
 import { useEffect, useState } from "react";
 
-import { differing, type Fields } from "../account";
+import { same } from "../account";
 import type { Safe } from "../safe";
 
 const KEPT = { mine: "local", theirs: "server" } as const;
@@ -19,15 +19,16 @@ export function useRowConflicts(): Pick<Safe, "conflicts" | "problem" | "decide"
   };
   useEffect(() => {
     // Two who did the same agree: nobody has to be asked.
-    settle((all) => all.filter(agree).forEach((row) => row.keep("server")));
+    settle((all) => all.filter(({ local, server }) => same(local, server)).forEach((row) => row.keep("server")));
   }, [rows]);
   return {
-    conflicts: rows.filter((row) => !agree(row)).map(({ key, base, local, server }) => ({ id: key, base, mine: local, theirs: server })),
+    conflicts: rows.map(({ key, base, local, server }) => ({ id: key, base, mine: local, theirs: server })).filter(({ mine, theirs }) => !same(mine, theirs)),
     problem,
-    decide: ({ id }, choice) => settle((all) => all.find(({ key }) => key === id)?.keep(typeof choice === "string" ? KEPT[choice] : choice)),
+    decide: ({ id, mine, theirs }, choice) =>
+      settle((all) => {
+        // A side that has moved since the person looked is looked at again.
+        const seen = all.find(({ key, local, server }) => key === id && same(local, mine) && same(server, theirs));
+        seen?.keep(typeof choice === "string" ? KEPT[choice] : choice);
+      }),
   };
-}
-
-function agree({ local, server }: { readonly local: Fields | undefined; readonly server: Fields | undefined }): boolean {
-  return local === undefined || server === undefined ? local === server : differing(local, server).length === 0;
 }

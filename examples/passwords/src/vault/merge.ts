@@ -4,10 +4,10 @@
  * Invariant: what one side changed is kept. What both changed to different accounts is a conflict, and is in `accounts` only once it is decided.
  */
 
-import { type Account, type AccountConflict, type Choice, differing } from "../account.js";
+import { type Account, type AccountConflict, type Choice, same } from "../account.js";
 
 export interface Merge {
-  /** Those that are in no conflict. */
+  /** The accounts that are in no conflict. */
   readonly accounts: readonly Account[];
   readonly conflicts: readonly AccountConflict[];
 }
@@ -36,10 +36,6 @@ export function decided(conflict: AccountConflict, choice: Choice): readonly Acc
 
 function byId(accounts: readonly Account[]): ReadonlyMap<Account["id"], Account> {
   return new Map(accounts.map((account) => [account.id, account]));
-}
-
-function same(one: Account | undefined, other: Account | undefined): boolean {
-  return one === undefined || other === undefined ? one === other : differing(one, other).length === 0;
 }
 
 function present(account: Account | undefined): readonly Account[] {

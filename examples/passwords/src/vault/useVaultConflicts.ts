@@ -19,8 +19,9 @@ interface Side {
   readonly content: BlobValue;
 }
 
-/** Of one moment: a merge of two vaults by their digests. */
+/** A merge of two vaults. */
 interface Made extends Merge {
+  /** The digests of both. */
   readonly of: string;
 }
 
