@@ -94,19 +94,26 @@ async function decideDeleted(ben: Visitor, name: string, deleted: "mine" | "thei
   await dialog.getByRole("button", { name: answer, exact: true }).click();
 }
 
-/** Both write without a network. One of them reloads the page before there is one again, and the other does not. */
-async function changeOffline(ada: Visitor, ben: Visitor, reloading: Visitor): Promise<void> {
-  await cutOff([ada, ben]);
+async function changeAsAda(ada: Visitor): Promise<void> {
   await change(ada, "One", { User: "ada-1" });
   await change(ada, "Two", { User: "ada-2", Password: "new" });
   await remove(ada, "Four");
   await change(ada, "Five", { User: "ada-5" });
   await change(ada, "Six", { User: "both" });
+}
+
+async function changeAsBen(ben: Visitor): Promise<void> {
   await change(ben, "Two", { User: "ben-2", Notes: "at work" });
   await change(ben, "Three", { User: "ben-3" });
   await change(ben, "Four", { User: "ben-4" });
   await remove(ben, "Five");
   await change(ben, "Six", { User: "both" });
+}
+
+/** Both write without a network. One of them reloads the page before there is one again, and the other does not. */
+async function changeOffline(ada: Visitor, ben: Visitor, reloading: Visitor): Promise<void> {
+  await cutOff([ada, ben]);
+  await Promise.all([changeAsAda(ada), changeAsBen(ben)]);
   await untilMarks(ada, "kept", ["Five", "One", "Six", "Two"]);
   await untilMarks(ben, "kept", ["Four", "Six", "Three", "Two"]);
   await reloading.page.reload();
