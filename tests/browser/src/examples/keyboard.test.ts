@@ -141,3 +141,28 @@ test("murmur is entered, written in and followed in by keyboard", () =>
     await ben.page.keyboard.press("Enter");
     await ada.page.getByRole("button", { name: "Like, 1 so far" }).waitFor();
   }));
+
+test("passwords are added, searched and changed by keyboard", () =>
+  onStage("passwords", async ({ person }) => {
+    const ada = await person("Ada");
+    const { keyboard } = ada.page;
+    await untilShown(ada, "button", "Add account");
+    assert.deepEqual(await tabStops(ada.page), ["Cut my network", "An account a row", "All in one blob", "Search accounts", "Add account"]);
+    for (const name of ["Bank", "Library"]) {
+      await tabTo(ada.page, "Add account");
+      await keyboard.press("Enter");
+      await keyboard.type(name);
+      await keyboard.press("Enter");
+      await ada.page.locator(`[data-account="${name}"]`).waitFor();
+    }
+    assert.equal(await ada.page.evaluate(() => document.activeElement?.textContent), "Add account", "the focus comes back to the button");
+    await keyboard.press("Shift+Tab");
+    await keyboard.type("lib");
+    await untilEqual("accounts", () => ada.page.locator("[data-account]").count(), 1);
+    await tabTo(ada.page, /Library$/);
+    await keyboard.press("Enter");
+    await tabTo(ada.page, "User");
+    await keyboard.type("ada");
+    await keyboard.press("Enter");
+    await untilEqual("the user", () => ada.page.locator(".names span").innerText(), "ada");
+  }));
