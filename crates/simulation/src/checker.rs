@@ -63,7 +63,7 @@ pub enum Invariant {
     ClientOrder,
     ReactiveSnapshot,
     OwnWritesVisible,
-    /// Nothing is pending that the confirmed state contains: it would be seen twice.
+    /// No mutation is pending that the confirmed state contains: it would be seen twice.
     PendingOnce,
     MonotonicReads,
     /// The delivered view is the confirmed state before the first own commit that is not delivered, and never goes back.

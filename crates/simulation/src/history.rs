@@ -158,7 +158,7 @@ impl TicketCall {
     }
 }
 
-/// What a client said at last.
+/// The last words of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct End {
     pub at: Moment,

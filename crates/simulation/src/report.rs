@@ -13,7 +13,7 @@ use crate::occasions::Occasion;
 use crate::rows::RowEvent;
 use crate::run::{Outcome, run, run_whole, run_world};
 
-/// What is simulated.
+/// The subject of a simulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Simulated {
     /// The system as it is.
@@ -45,7 +45,7 @@ pub struct Report {
     pub sightings: u64,
     pub faults: Counts<Fault>,
     pub occasions: Counts<Occasion>,
-    /// Of the world of tables that sync.
+    /// Counts of the world of tables that sync.
     #[serde(skip_serializing_if = "Counts::is_empty")]
     pub row_events: Counts<RowEvent>,
     /// Judged by what this world has to meet.

@@ -41,7 +41,7 @@ pub struct Mutation {
     pub counter: Counter,
     pub kind: MutationKind,
     pub called_at: WallTime,
-    /// What the tab that called it named it with, so that another tab which takes the lead recognises it.
+    /// The name that the tab gave it that called it, so that another tab which takes the lead recognises it.
     pub ticket: Option<Ticket>,
     /// The log that it is an operation of.
     pub log: Option<LogCall>,

@@ -13,7 +13,7 @@ type TableOf<C> = C extends Conflicts<infer T> ? T : never;
 export interface ConflictsResult<T> {
   /** All conflicts of the table, in the order of keys. */
   readonly rows: readonly RowConflict<T>[];
-  /** Decides conflicts, as `client.conflicts.<table>.resolve` does. */
+  /** Decides conflicts of these rows, as `client.conflicts.<table>.resolve` does: as they were rendered, so that nothing is decided that the person did not see. */
   resolve(decide: (rows: readonly OpenConflict<T>[]) => void): Promise<void>;
 }
 
@@ -30,8 +30,8 @@ export function useConflicts<N extends keyof CausalTables & string>(table: N): C
   const client = useClientIfAny();
   const rows = useWatched(watchable);
   const resolve = useCallback(
-    (decide: (rows: readonly OpenConflict<T>[]) => void) => (client === undefined ? Promise.resolve() : of(client).resolve(decide)),
-    [client, of],
+    (decide: (rows: readonly OpenConflict<T>[]) => void) => (client === undefined ? Promise.resolve() : of(client).resolve(decide, rows)),
+    [client, of, rows],
   );
   return { rows, resolve };
 }

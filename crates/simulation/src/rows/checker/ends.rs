@@ -99,10 +99,7 @@ fn check_kept(
 }
 
 /// All kept calls that have written a row of a client, with how they ended, for people.
-fn calls_of<'a>(
-    history: &'a History,
-    (client, table, key): RowOf,
-) -> Vec<(Counter, Vec<&'a Effect>, Option<&'a Called>)> {
+fn calls_of(history: &History, (client, table, key): RowOf) -> Vec<(Counter, Vec<&Effect>, Option<&Called>)> {
     let of_client = history.rows.calls.iter().filter(|(call, _)| call.0 == client);
     let of_row = of_client.map(|(call, keeps)| {
         let own = keeps.effects.iter().filter(|effect| effect.table == table && effect.key == key);

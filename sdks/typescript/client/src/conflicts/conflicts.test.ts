@@ -108,6 +108,11 @@ describe("tables that sync", () => {
     await until("the conflict", () => one.conflicts.notes.list.length === 1);
     await assert.rejects(one.conflicts.notes.resolve((rows) => rows[0]?.keep("mine" as never)), { code: "call", message: /"local", "server" or values/ });
     await assert.rejects(one.conflicts.notes.resolve((rows) => rows[0]?.keep({ txet: "" } as never)), /no column "txet"/);
+    const seen = one.conflicts.notes.list;
+    await other.mutate.write({ id: "c", text: "theirs again", base: null }).until("confirmed");
+    await until("the other text", () => one.conflicts.notes.list[0]?.server?.text === "theirs again");
+    const early = one.conflicts.notes.resolve((rows) => rows.forEach((row) => row.keep("local")), seen);
+    await assert.rejects(early, { code: "call", message: /was written again meanwhile/ });
     await one.conflicts.notes.resolve(() => undefined);
     assert.equal(one.conflicts.notes.list.length, 1, "what nobody decided stays");
     await one.conflicts.notes.resolve((rows) => rows.forEach((row) => row.keep("local")));

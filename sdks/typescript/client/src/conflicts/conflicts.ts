@@ -52,6 +52,8 @@ class TableConflicts {
   readonly #table: Table;
   readonly #listeners = new Listeners<readonly Listed[]>();
   #raw: readonly RawConflict[] = [];
+  /** By each row that was listed, what the core says of it: a choice names the version that was shown. */
+  readonly #rawOf = new WeakMap<object, RawConflict>();
   #list: readonly Listed[] | undefined;
 
   constructor(seat: Seat, name: string, table: Table) {
@@ -64,7 +66,11 @@ class TableConflicts {
     if (this.#list === undefined) {
       // While this tab takes the lead there is no core: what was listed is shown.
       this.#raw = this.#seat.host?.conflicts(this.#name) ?? this.#raw;
-      this.#list = this.#raw.map((raw) => this.#listed(raw));
+      this.#list = this.#raw.map((raw) => {
+        const listed = this.#listed(raw);
+        this.#rawOf.set(listed, raw);
+        return listed;
+      });
     }
     return this.#list;
   }
@@ -76,14 +82,11 @@ class TableConflicts {
     return stop;
   }
 
-  async resolve(decide: (rows: readonly unknown[]) => void): Promise<void> {
+  async resolve(decide: (rows: readonly unknown[]) => void, shown: readonly Listed[] = this.list): Promise<void> {
     this.#seat.checkUsable();
     functionOf(decide, "call", "resolve");
-    const listed = this.list;
     const choices = new Map<number, RawChoice>();
-    decide(
-      listed.map((row, place) => ({ ...row, keep: (choice: unknown) => void choices.set(place, this.#choice(this.#raw[place], choice)) })),
-    );
+    decide(shown.map((row, place) => ({ ...row, keep: (choice: unknown) => void choices.set(place, this.#choice(row, choice)) })));
     if (choices.size > 0) {
       await this.#seat.host?.resolve(this.#name, [...choices.values()]);
       this.#seat.worked();
@@ -103,8 +106,12 @@ class TableConflicts {
     this.#listeners.deliver(() => this.list);
   };
 
-  #choice(conflict: RawConflict | undefined, choice: unknown): RawChoice {
-    const [key, , , , version] = conflict ?? [[], null, null, null, ""];
+  #choice(row: Listed, choice: unknown): RawChoice {
+    const raw = this.#rawOf.get(row);
+    if (raw === undefined) {
+      throw refusal("call", "resolve takes rows of `list` or `watch`, as they are");
+    }
+    const [key, , , , version] = raw;
     if (choice === "local" || choice === "server") {
       return [key, version, choice, [], []];
     }

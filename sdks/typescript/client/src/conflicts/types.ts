@@ -32,10 +32,11 @@ export interface Conflicts<T = never> {
   /** Calls back soon, and whenever the list is another one. */
   watch(callback: (rows: readonly RowConflict<T>[]) => void): Stop;
   /**
-   * Decides conflicts, all that `decide` keeps something of, or none. Rejects with code `call` if the server's row of one is another than `decide` was shown, with
-   * what `decide` throws, and with `closed`, `storage` or `failed` as a call of a mutator.
+   * Decides conflicts, all that `decide` keeps something of, or none. `shown`: the rows that the person looked at, of `list` or `watch`; those of this moment
+   * unless it is given. Rejects with code `call` if the server's row of one is another by now, or if it is in no conflict any more; with what `decide` throws, and
+   * with `closed`, `storage` or `failed` as a call of a mutator.
    */
-  resolve(decide: (rows: readonly OpenConflict<T>[]) => void): Promise<void>;
+  resolve(decide: (rows: readonly OpenConflict<T>[]) => void, shown?: readonly RowConflict<T>[]): Promise<void>;
 }
 
 /** The causal tables of a schema. */
