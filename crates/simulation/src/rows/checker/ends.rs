@@ -162,18 +162,20 @@ fn was_refusable(keeps: &Keeps, store: StoreIncarnation, called: &Called, end: &
 
 /// Notes that a client was told at one moment to be refused: each is joined by rows to one of which the server refuses a value.
 fn check_refused_groups(history: &History, store: StoreIncarnation) -> Result<(), Violation> {
+    let mut unknown: BTreeSet<(ClientIndex, Moment)> = BTreeSet::new();
     let mut refused: BTreeMap<(ClientIndex, Moment), Vec<(Issued, &Keeps)>> = BTreeMap::new();
     for (call, keeps) in &history.rows.calls {
         let Some(called) = history.calls.get(call) else { continue };
         let Some(End { at, how: EndedAs::Rejected(_), life, .. }) = called.ends.get(&Some(store)) else { continue };
-        // After a restart nobody is told of decisions that were refused with others.
+        // At a restart the app looks at what was refused, and decisions that were refused with it are not there.
         if *life != called.life {
-            continue;
+            unknown.insert((call.0, *at));
         }
         if keeps.effects.iter().any(|effect| effect.table == Synced::Notes) {
             refused.entry((call.0, *at)).or_default().push((*call, keeps));
         }
     }
+    refused.retain(|place, _| !unknown.contains(place));
     for together in refused.into_values() {
         let is_refused = |keeps: &Keeps| keeps.keeps_refused || keeps.effects.iter().any(is_of_no_such_value);
         let mut rows: BTreeSet<_> = together
