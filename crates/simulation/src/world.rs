@@ -112,7 +112,7 @@ pub struct World {
     pub history: History,
     pub faults: Counts<Fault>,
     pub occasions: Counts<Occasion>,
-    /// Of tables that sync.
+    /// Parts for tables that sync.
     pub row_events: Counts<RowEvent>,
     pub steps: u64,
     trace: Sha256,

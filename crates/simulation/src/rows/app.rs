@@ -37,7 +37,7 @@ pub enum Synced {
     Stars,
 }
 
-/// What the app calls.
+/// The calls of the app.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum OfRows {
     /// Writes a column of a row, which it inserts if it is not there.
@@ -77,11 +77,11 @@ pub enum OfRows {
     Count {
         task: i64,
     },
-    /// What a person decided. It is no call that runs.
+    /// A decision of a person. It is no call that runs.
     Decide,
 }
 
-/// What a call did to a row, and the row that it saw before.
+/// The change that a call made of a row, and the row that it saw before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Effect {
     /// Effects of a row stand in the order of their places. Whoever notes it gives it one.

@@ -1,4 +1,4 @@
-//! What clients were shown and told of rows that sync: the bases of kept calls, conflicts, and what people decided.
+//! News that clients were shown and told of rows that sync: the bases of kept calls, conflicts, and what people decided.
 //!
 //! Invariant: the base of a kept call is the row that its run saw, or the server's row before a person who then kept the device's. Nothing here asks a client
 //! what it takes for the base.
@@ -23,12 +23,12 @@ pub struct RowsTold {
     pub decided_against: BTreeSet<Issued>,
     /// Ends of one call that were told with two timestamps.
     pub told_twice: Vec<(Issued, Timestamp, Timestamp)>,
-    /// What was wrong at once, in words.
+    /// The faults that showed at once, in words.
     pub wrong: Vec<String>,
     next_place: u64,
 }
 
-/// What a kept call does to rows.
+/// The effects of a kept call.
 #[derive(Clone, Debug, Default)]
 pub struct Keeps {
     pub effects: Vec<Effect>,
@@ -40,7 +40,7 @@ pub struct Keeps {
     pub keeps_refused: bool,
 }
 
-/// What an effect rests on.
+/// The row that an effect rests on.
 #[derive(Clone, Debug)]
 pub struct Rests {
     /// Effects of a row stand in the order of their places.
@@ -65,12 +65,12 @@ pub enum From {
 pub struct ConflictTold {
     pub client: ClientIndex,
     pub store: Option<StoreIncarnation>,
-    /// Of the confirmed state.
+    /// Rows of the confirmed state.
     pub at: Timestamp,
     pub conflict: Conflict,
 }
 
-/// What a run of this world has to meet, or it proves little.
+/// Events that a run of this world has to meet, or it proves little.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RowEvent {
@@ -135,7 +135,7 @@ impl RowsTold {
         own.min_by_key(|(_, rests)| rests.place)
     }
 
-    /// What all calls of a client did to a row, and whether they are pending, for people.
+    /// The changes that all calls of a client made of a row, and whether they are pending, for people.
     fn all_of(
         &self,
         (client, table, key): &RowOf,
@@ -225,7 +225,7 @@ impl RowsTold {
         self.calls.insert((client, by), own);
     }
 
-    /// What an overruled call wrote to rows that were not decided against becomes a part of the decision.
+    /// The effects of an overruled call on rows that were not decided against become a part of the decision.
     fn inherit(&self, own: &mut Keeps, client: ClientIndex, call: Counter, chosen: &[(Conflict, Keep)]) {
         let Some(gone) = self.calls.get(&(client, call)) else { return };
         let is_against =

@@ -132,7 +132,7 @@ impl World {
         }
     }
 
-    /// Nothing goes on any more but calls that share rows with a conflict.
+    /// No work goes on any more but calls that share rows with a conflict.
     pub fn waits_for_people(&self) -> bool {
         self.clients.iter().all(|node| node.waits_for_people(&self.history))
     }
@@ -154,7 +154,7 @@ impl ClientNode {
         self.client.conflicts(Synced::Notes.name()).expect("notes are causal")
     }
 
-    /// What is pending, without calls that run again before they are kept.
+    /// The pending calls, without calls that run again before they are kept.
     pub fn pending_counters(&self) -> BTreeSet<Counter> {
         let runs_again = |pending: &PendingMutation| pending.status.would_reject.is_some();
         self.client.pending().filter(|pending| !runs_again(pending)).map(|pending| pending.counter).collect()
