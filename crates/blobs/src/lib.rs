@@ -88,6 +88,7 @@
 //! ```
 
 mod build;
+mod checked;
 mod client;
 mod download;
 mod edit;
@@ -106,6 +107,7 @@ mod upload;
 mod walk;
 
 pub use build::{Builder, Chunk, Finished};
+pub use checked::CheckedPut;
 pub use client::{Client, ClientInput, ClientOutput, UploadNumber};
 pub use download::{Download, DownloadError, DownloadInput, DownloadNumber, DownloadOutput};
 pub use edit::{Edit, EditError};

@@ -112,7 +112,7 @@ impl Leases {
         RowTransaction { snapshot: None, reads: vec![lease_read(lease)], writes }
     }
 
-    /// Of the rows of a lease and of its seals.
+    /// The deletions of a lease's row and of its seals.
     fn deletions(&self, lease: LeaseName) -> impl Iterator<Item = Write> {
         let of_lease = self.get(lease).map(|_| (TableId::of(LEASES_TABLE), lease_key(lease)));
         let seals = self.seals_of(lease).map(move |tree| (TableId::of(SEALS_TABLE), seal_key(lease, tree)));

@@ -9,18 +9,19 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use iolite_machine::{Now, WallTime};
 use iolite_values::{Blob, Cell, ChunkId, ClientId, Cutting, Id, LeaseName, StoreIncarnation, Timestamp};
 use iolite_wire::blobs::{
-    BLOB_PROTOCOL_VERSION, BlobGet, BlobLeased, BlobPut, BlobRefusal, BlobReply, BlobRequest, BlobSeal, BlobSealed,
-    BlobStored, BlobUnsealed, BlobWelcome, LeasedChunks,
+    BLOB_PROTOCOL_VERSION, BlobGet, BlobLeased, BlobRefusal, BlobReply, BlobRequest, BlobSeal, BlobSealed, BlobStored,
+    BlobUnsealed, BlobWelcome, LeasedChunks,
 };
 use iolite_wire::message::{Goodbye, GoodbyeReason};
 use sha2::{Digest as _, Sha256};
 
+use crate::checked::CheckedPut;
 use crate::edit::tree_of;
 use crate::leases::{Held, Lease, Leases, ObjectName, RowCommit};
 use crate::limits::{
     CELLS_KNOWN_MAX, GETS_OPEN_MAX, HAVE_CHUNKS_MAX, LEASE_FOR, LEASES_OF_CLIENT_MAX, WINDOW_BYTES_MAX,
 };
-use crate::pack::{pack, unpack};
+use crate::pack::pack;
 use crate::sealing::{Next, Sealing};
 
 /// Names one thing that a session has asked its host for.
@@ -31,6 +32,8 @@ pub struct Ticket(pub u64);
 #[derive(Clone, Debug)]
 pub enum SessionInput {
     Request(BlobRequest),
+    /// A chunk that the host has looked at. In a request, the session looks at it.
+    Put(CheckedPut),
     /// The host has done so much of what it was asked for.
     Done(Ticket, Done),
 }
@@ -148,6 +151,7 @@ impl Session {
         self.given.retain(|_, (_, at)| *at > around.leases.at());
         match input {
             SessionInput::Request(request) => self.on_request(now.wall, request, around),
+            SessionInput::Put(put) => self.on_put(now.wall, Some(put), around),
             SessionInput::Done(ticket, done) => {
                 if let Some(open) = self.open.remove(&ticket) {
                     self.on_done(now.wall, open, done, around);
@@ -165,7 +169,7 @@ impl Session {
             BlobRequest::Hello(_) => self.end(GoodbyeReason::Protocol, "a connection has one hello"),
             BlobRequest::Lease => self.on_lease(now, around),
             BlobRequest::Have(have) => self.on_have(now, have, around),
-            BlobRequest::Put(put) => self.on_put(now, put, around),
+            BlobRequest::Put(put) => self.on_put(now, CheckedPut::check(put), around),
             BlobRequest::Seal(seal) => self.on_seal(now, seal, around),
             BlobRequest::Get(get) => self.on_get(get),
         }
@@ -238,11 +242,11 @@ impl Session {
         }
     }
 
-    fn on_put(&mut self, now: WallTime, put: BlobPut, around: Around<'_>) {
+    fn on_put(&mut self, now: WallTime, put: Option<CheckedPut>, around: Around<'_>) {
         if self.count(|open| matches!(open, Open::Put(..))) >= WINDOW_BYTES_MAX / Cutting::CHUNK_BYTES_MAX {
             return self.end(GoodbyeReason::Limit, "16 chunks are put at a time: wait until one is stored");
         }
-        let Some(content) = unpack(put.chunk, put.content) else {
+        let Some(put) = put else {
             return self.end(GoodbyeReason::Protocol, "the content of a chunk has another id");
         };
         let Some(row) = self.live(now, put.lease, around) else {
@@ -253,7 +257,7 @@ impl Session {
         }
         self.renew(now, put.lease, row);
         let ticket = self.ask(Open::Put(put.lease, put.chunk));
-        self.effects.push_back(Effect::Store(ticket, self.object(put.lease, put.chunk), content));
+        self.effects.push_back(Effect::Store(ticket, self.object(put.lease, put.chunk), put.content));
     }
 
     fn put(&mut self, lease: LeaseName, chunk: ChunkId, done: &Done) {

@@ -160,7 +160,7 @@ impl Sweep {
         }
     }
 
-    /// What is known by now. Garbage is whole when the sweep waits.
+    /// The report as far as it is known. Garbage is whole when the sweep waits.
     pub fn report(&self) -> &SweepReport {
         &self.report
     }

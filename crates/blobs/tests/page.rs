@@ -38,7 +38,7 @@ fn the_page_has_every_message() {
 
 #[test]
 fn the_page_has_every_input_and_effect_of_a_session() {
-    assert_eq!(table("\n| Input | What it is |"), names!(SessionInput: Request, Done));
+    assert_eq!(table("\n| Input | What it is |"), names!(SessionInput: Request, Put, Done));
     let effects = names!(Effect: Send, Commit, Store, Load, Look, ReadCell, End);
     assert_eq!(table("\n| Effect | What the host does |"), effects);
 }

@@ -1,8 +1,8 @@
 //! The gateway's side against clients that do as they like: refused, bounded, and nobody else is concerned.
 
 use iolite_blobs::{
-    Around, Chunk, Done, Effect, Lease, Leases, ObjectName, RowCommit, Session, SessionInput, Ticket, encode_node,
-    limits, pack,
+    Around, CheckedPut, Chunk, Done, Effect, Lease, Leases, ObjectName, RowCommit, Session, SessionInput, Ticket,
+    encode_node, limits, pack,
 };
 use iolite_machine::{Now, WallTime};
 use iolite_values::{
@@ -169,6 +169,15 @@ fn a_chunk_that_is_not_its_name_ends_the_connection() {
     let effects = gateway.ask(BlobRequest::Put(BlobPut { lease: lease(7), chunk: ChunkId::of(b"a"), content }));
     is_goodbye(&effects, GoodbyeReason::Protocol);
     assert_eq!(gateway.ask(BlobRequest::Lease), [], "nothing more is heard");
+}
+
+#[test]
+fn a_chunk_that_the_host_has_looked_at_is_stored_as_one_of_a_request_is() {
+    let BlobRequest::Put(own) = put(lease(7), b"a") else { unreachable!("a put") };
+    let checked = CheckedPut::check(own).expect("it is what its name says");
+    assert_eq!(Gateway::new().take(SessionInput::Put(checked)), Gateway::new().ask(put(lease(7), b"a")));
+    let wrong = BlobPut { lease: lease(7), chunk: ChunkId::of(b"a"), content: pack(b"b") };
+    assert_eq!(CheckedPut::check(wrong), None);
 }
 
 #[test]

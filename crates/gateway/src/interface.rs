@@ -1,7 +1,7 @@
-//! What a host gives to a gateway and gets from it.
+//! The inputs of a gateway, which its host gives it, and its outputs.
 
 use iolite_access::Access;
-use iolite_blobs::{Done, ObjectName, Ticket};
+use iolite_blobs::{CheckedPut, Done, ObjectName, Ticket};
 use iolite_catalog::SchemaPolicy;
 use iolite_store::{Event, Request, RequestId};
 use iolite_values::ClientId;
@@ -60,6 +60,8 @@ pub enum BlobInput {
     /// A connection is there. The 16 bytes are random, and its own.
     Opened([u8; 16]),
     Message(BlobRequest),
+    /// A chunk that was put, and looked at.
+    Put(CheckedPut),
     /// A frame that cannot be read, and why. The connection ends.
     Garbled(String),
     /// The socket has taken this many more of the connection's messages, oldest first.

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use iolite_blobs::{Done, Ticket};
+use iolite_blobs::{CheckedPut, Done, Ticket};
 use iolite_gateway::{BlobInput, BlobLink, BlobOutput, Gateway, Input};
 use iolite_host::{
     Codec, Commands, Endpoint, Mailbox, Metrics, SessionEvent, SessionHandler, SessionNumber, Stop, random_id,
@@ -34,12 +34,29 @@ impl<I> Clone for BlobSessions<I> {
 
 pub(crate) struct BlobCodec;
 
+/// A message of a client. Chunks are looked at by the connection's task, beside those of others and beside the gateway.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum FromBlobClient {
+    Request(BlobRequest),
+    Put(CheckedPut),
+}
+
 impl Codec for BlobCodec {
-    type Incoming = BlobRequest;
+    type Incoming = FromBlobClient;
     type Outgoing = BlobReply;
 
-    fn decode(&mut self, frame: &[u8]) -> Result<BlobRequest, String> {
-        BlobRequest::decode(frame).map_err(|error| error.to_string())
+    fn decode(&mut self, frame: &[u8]) -> Result<FromBlobClient, String> {
+        match BlobRequest::decode(frame).map_err(|error| error.to_string())? {
+            BlobRequest::Put(put) => {
+                let put = CheckedPut::check(put).ok_or("the content of a chunk has another id")?;
+                Ok(FromBlobClient::Put(put))
+            }
+            request @ (BlobRequest::Hello(_)
+            | BlobRequest::Lease
+            | BlobRequest::Have(_)
+            | BlobRequest::Seal(_)
+            | BlobRequest::Get(_)) => Ok(FromBlobClient::Request(request)),
+        }
     }
 
     fn encode(&mut self, message: &BlobReply) -> Result<Vec<u8>, String> {
@@ -55,10 +72,11 @@ impl<I: Send + 'static> SessionHandler for BlobSessions<I> {
         BlobCodec
     }
 
-    fn input(&self, session: SessionNumber, event: SessionEvent<BlobRequest>) -> I {
+    fn input(&self, session: SessionNumber, event: SessionEvent<FromBlobClient>) -> I {
         let event = match event {
             SessionEvent::Opened => BlobInput::Opened(random_id().to_be_bytes()),
-            SessionEvent::Message(message) => BlobInput::Message(message),
+            SessionEvent::Message(FromBlobClient::Request(request)) => BlobInput::Message(request),
+            SessionEvent::Message(FromBlobClient::Put(put)) => BlobInput::Put(put),
             SessionEvent::Garbled(problem) => BlobInput::Garbled(problem),
             SessionEvent::Drained(messages) => BlobInput::Drained(messages),
             SessionEvent::Closed => BlobInput::Closed,
@@ -156,9 +174,10 @@ impl<I: Send + 'static> BlobHost<I> {
 
 #[cfg(test)]
 mod tests {
-    use iolite_blobs::ObjectName;
+    use iolite_blobs::{ObjectName, pack};
     use iolite_host::{Shutdown, mailbox};
     use iolite_values::{ChunkId, Id, LeaseName, StoreIncarnation};
+    use iolite_wire::blobs::BlobPut;
 
     use super::*;
     use crate::blob_store::BlobAddress;
@@ -187,5 +206,18 @@ mod tests {
         drop(all);
         assert_eq!(answers().await, Some(Input::Blobs(BlobLink(1), BlobInput::Done(Ticket(3), Done::Looked(false)))));
         std::fs::remove_dir_all(folder).expect("removed");
+    }
+
+    #[test]
+    fn the_task_of_a_connection_looks_whether_a_chunk_is_what_its_name_says() {
+        let put = |chunk: &[u8], content: &[u8]| BlobPut {
+            lease: LeaseName(Id::from_u128(7)),
+            chunk: ChunkId::of(chunk),
+            content: pack(content),
+        };
+        let decode = |put| BlobCodec.decode(&BlobRequest::Put(put).encode().expect("short"));
+        let checked = CheckedPut::check(put(b"a", b"a")).expect("it is");
+        assert_eq!(decode(put(b"a", b"a")), Ok(FromBlobClient::Put(checked)));
+        assert_eq!(decode(put(b"a", b"b")), Err("the content of a chunk has another id".into()));
     }
 }

@@ -150,7 +150,7 @@ enum Asker {
     Sweeper(RequestId),
 }
 
-/// Who is told what the store replies.
+/// The parts that are told what the store replies.
 struct Repliers {
     gateway: Mailbox<Input>,
     asks: Arc<Asks>,

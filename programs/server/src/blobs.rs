@@ -120,7 +120,7 @@ fn sweep(arguments: &Sweep) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What a sweep has found and done.
+/// Describes what a sweep has found and done.
 fn found(report: &Value) -> String {
     let [garbage, size, chunks, deleted] =
         ["garbage", "garbage_bytes", "chunks", "deleted"].map(|key| number(&report[key]));
@@ -142,7 +142,7 @@ fn bytes(bytes: u64) -> String {
     format!("{size:.1} TiB")
 }
 
-/// Whoever started it may not listen.
+/// Prints. Nobody may listen.
 fn tell(text: &str) {
     let _ = iolite_host::print(text);
 }

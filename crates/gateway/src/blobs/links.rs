@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use iolite_access::Identity;
-use iolite_blobs::{Around, Effect, Session, SessionInput, Ticket};
+use iolite_blobs::{Around, CheckedPut, Effect, Session, SessionInput, Ticket};
 use iolite_machine::{Instant, Now};
 use iolite_store::RequestId;
 use iolite_values::{ClientId, Counter, Timestamp};
@@ -23,6 +23,8 @@ use crate::sessions::greeting::Greeted;
 use crate::sessions::session::Outbound;
 use crate::sessions::timers::Timers;
 use crate::size;
+
+const NOT_OPEN: &str = "say hello, and wait for the welcome before anything else";
 
 /// All that a gateway keeps for blobs.
 #[derive(Debug, Default)]
@@ -86,6 +88,7 @@ impl Gateway {
                 assert!(earlier.is_none(), "the host used blob link {link:?} twice");
             }
             BlobInput::Message(request) => self.on_blob_request(now, link, request),
+            BlobInput::Put(put) => self.on_blob_put(now, link, put),
             BlobInput::Garbled(problem) => self.end_link(link, &Farewell::Protocol(problem)),
             BlobInput::Drained(messages) => {
                 if let Some(own) = self.blobs.links.get_mut(&link) {
@@ -103,14 +106,22 @@ impl Gateway {
         match (&own.phase, request) {
             (Phase::Greeting, BlobRequest::Hello(hello)) => self.on_blob_hello(now, link, hello),
             (Phase::Greeting | Phase::Held(_), _) => {
-                let problem = "say hello, and wait for the welcome before anything else";
-                self.end_link(link, &Farewell::Protocol(problem.into()));
+                self.end_link(link, &Farewell::Protocol(NOT_OPEN.into()));
             }
             // Its client asks again in a while.
             (Phase::Open(..), BlobRequest::Lease) if self.blobs.room == BlobRoom::Counting => {
                 self.say_blob(link, BlobReply::Refused(BlobRefusal::Unavailable));
             }
             (Phase::Open(..), request) => self.tell_link(now, link, SessionInput::Request(request)),
+        }
+    }
+
+    fn on_blob_put(&mut self, now: Now, link: BlobLink, put: CheckedPut) {
+        let Some(own) = self.blobs.links.get_mut(&link) else { return };
+        own.heard = now.instant;
+        match own.phase {
+            Phase::Greeting | Phase::Held(_) => self.end_link(link, &Farewell::Protocol(NOT_OPEN.into())),
+            Phase::Open(..) => self.tell_link(now, link, SessionInput::Put(put)),
         }
     }
 

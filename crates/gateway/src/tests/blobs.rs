@@ -3,16 +3,19 @@
 use std::collections::BTreeMap;
 
 use iolite_blobs::{
-    Builder, Client, ClientInput, ClientOutput, Done, LEASES_TABLE, ObjectName, Part, SEALS_TABLE, Upload,
+    Builder, CheckedPut, Client, ClientInput, ClientOutput, Done, LEASES_TABLE, ObjectName, Part, SEALS_TABLE, Upload,
     UploadNumber, UploadOutput,
     limits::{LEASE_FOR, LEASES_OF_CLIENT_MAX},
+    pack,
 };
 use iolite_machine::WallTime;
 use iolite_values::{
     Blob, Cell, ChunkId, ColumnId, Interest, KeyRange, LeaseName, Operation, RowKey, Schema, TableId, Timestamp, Value,
     Write,
 };
-use iolite_wire::blobs::{BLOB_PROTOCOL_VERSION, BlobGet, BlobHello, BlobRefusal, BlobReply, BlobRequest, BlobTree};
+use iolite_wire::blobs::{
+    BLOB_PROTOCOL_VERSION, BlobGet, BlobHello, BlobPut, BlobRefusal, BlobReply, BlobRequest, BlobTree,
+};
 use iolite_wire::message::{FromClient, GoodbyeReason, Hello, ProtocolVersion, Rejection, Submit, Verdict};
 
 use super::real_world::{RealWorld, verdicts};
@@ -245,6 +248,13 @@ fn a_connection_is_let_in_as_a_session_is() {
     let mut album = Album::new();
     album.open(2);
     let said = album.say(2, BlobRequest::Lease);
+    assert!(matches!(goodbye(&said), (GoodbyeReason::Protocol, message) if message.contains("say hello")));
+    album.open(7);
+    let put =
+        BlobPut { lease: LeaseName(iolite_values::Id::from_u128(1)), chunk: ChunkId::of(b"x"), content: pack(b"x") };
+    let put = CheckedPut::check(put).expect("it is what its name says");
+    album.world.input(Input::Blobs(BlobLink(7), BlobInput::Put(put)));
+    let said = album.carry_out(7);
     assert!(matches!(goodbye(&said), (GoodbyeReason::Protocol, message) if message.contains("say hello")));
     album.open(3);
     let said = album.say(3, BlobRequest::Hello(BlobHello { token: "guessed".into(), ..blob_hello() }));

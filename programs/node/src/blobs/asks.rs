@@ -12,7 +12,7 @@ use tokio::sync::{oneshot, watch};
 
 use crate::Standing;
 
-/// What a sweep or a check says to the store of rows.
+/// A message of a sweep or a check to the store of rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SweeperAsk {
     Request(RequestId, Request),

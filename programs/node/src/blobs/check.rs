@@ -22,7 +22,7 @@ pub(crate) const CHECKS_OPEN_MAX: usize = 16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Flaw {
     Missing,
-    /// Its content has another id, or it is no node where the tree has one.
+    /// The content has another id, or it is no node where the tree has one.
     Changed,
 }
 
@@ -36,7 +36,7 @@ pub(crate) struct Problem {
     pub flaw: Flaw,
 }
 
-/// What was looked at by now.
+/// The amount that was looked at by now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Checked {
     pub blobs: u64,

@@ -34,7 +34,7 @@ const HELD_EACH: Duration = Duration::from_secs(20);
 /// The order for a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Order {
-    /// Nothing is deleted.
+    /// The sweep deletes nothing.
     pub is_dry: bool,
     pub grace: Duration,
 }
@@ -65,7 +65,7 @@ impl Drop for Holding {
 }
 
 impl<'a> Pass<'a> {
-    /// Of the leases above `after`. `found` is told of the garbage before anything is deleted.
+    /// Sweeps the leases above `after`. `found` is told of the garbage before anything is deleted.
     pub async fn run(
         asks: &'a Arc<Asks>,
         chunks: &'a BlobStore,

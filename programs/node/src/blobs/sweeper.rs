@@ -229,7 +229,7 @@ fn pause_before(is_nearly_full: bool, was_nearly_full: Option<bool>) -> Duration
     }
 }
 
-/// Of two passes, of which the later one has listed all again.
+/// The sum of two passes, of which the later one has listed all again.
 fn joined(before: SweepReport, later: &SweepReport) -> SweepReport {
     SweepReport {
         objects: later.objects,

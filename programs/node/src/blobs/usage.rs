@@ -12,7 +12,7 @@ use tokio::sync::watch;
 /// How full the store is, beside its bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fullness {
-    /// It was not listed yet, and has a bound.
+    /// The store has a bound, and was not listed yet.
     Counting,
     Free,
     /// Nine tenths or more.

@@ -13,7 +13,7 @@ use crate::support::dev::{Dev, Folder, PATIENCE};
 use crate::support::folder::PROGRAM;
 use crate::support::local::Local;
 
-/// Of a server that a sweep does not have to wait a minute for.
+/// A server with these options keeps so little history that a sweep need not wait for a minute.
 const SHORT_HISTORY: [&str; 2] = ["--history-ms", "300"];
 
 /// `iolite blobs` with these arguments, about this server.
@@ -109,7 +109,7 @@ async fn what_no_row_names_any_more_is_swept_and_a_photo_in_use_is_not() {
     assert!(metrics.contains(&format!("\niolite_blob_store_chunks {}\n", all - garbage)), "{metrics}");
 }
 
-/// Nothing is deleted that a timestamp names which can still be read, whatever the grace.
+/// A sweep deletes nothing that can still be read at some timestamp, even with no grace.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_sweep_waits_until_the_history_is_forgotten_that_names_its_garbage() {
     let folder = Folder::new("history");
