@@ -14,7 +14,7 @@ use crate::support::folder::PROGRAM;
 use crate::support::local::Local;
 
 /// A server with these options keeps so little history that a sweep need not wait for a minute.
-const SHORT_HISTORY: [&str; 2] = ["--history-ms", "300"];
+const SHORT_HISTORY: [&str; 2] = ["--history-ms", "1500"];
 
 /// `iolite blobs` with these arguments, about this server.
 fn blobs(arguments: &[&str], url: &str) -> Output {
@@ -150,7 +150,7 @@ async fn uploads_beside_sweeps_lose_nothing() {
         });
         tokio::task::block_in_place(|| {
             tokio::runtime::Handle::current().block_on(async {
-                for number in 0..8 {
+                for number in 0..4 {
                     add(&client, number).await;
                     let photo = client.blobs().put_bytes(&content(number + 10)).await.expect("there is room");
                     confirmed(client.mutate("replace", &(number, &photo))).await;
@@ -161,8 +161,8 @@ async fn uploads_beside_sweeps_lose_nothing() {
         assert!(sweeps.join().expect("they succeed") > 1);
     });
     said(&["sweep", "--grace", "0"], &url);
-    assert!(said(&["check"], &url).starts_with("All is there: 8 blobs"));
-    let used: usize = (10..18).map(|number| content(number).chunks(65_536).count()).sum();
+    assert!(said(&["check"], &url).starts_with("All is there: 4 blobs"));
+    let used: usize = (10..14).map(|number| content(number).chunks(65_536).count()).sum();
     assert_eq!(chunks(&folder.0).len(), used, "nothing is left of what was replaced");
     let reader = connect(&server.sync_url(), &server.token());
     for photo in photos(&reader).await {
