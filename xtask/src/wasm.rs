@@ -20,7 +20,7 @@ pub const TARGET: &str = "wasm32-unknown-unknown";
 const PACKAGE: &str = "iolite-wasm";
 const GENERATED: &str = "sdks/typescript/client/src/wasm";
 /// Past this size somebody has to look at what made the module grow.
-const GZIPPED_BYTES_MAX: u64 = 752 * 1024;
+const GZIPPED_BYTES_MAX: u64 = 760 * 1024;
 
 /// Makes sure that a compiler for wasm is there. Quiet if it is.
 pub fn install(root: &Path) -> Result<Route> {
