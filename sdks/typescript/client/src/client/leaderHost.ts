@@ -5,6 +5,7 @@ import { decodeArguments, encodeArguments } from "../arguments/stored.js";
 import { BlobLink } from "../blob/blobLink.js";
 import type { ChunkStore } from "../blob/chunkStore.js";
 import type { RawChoice, RawConflict } from "../conflicts/types.js";
+import { IoliteError } from "../errors.js";
 import { newId } from "../id.js";
 import type { Link } from "../platform/platform.js";
 import type { Storage } from "../storage/storage.js";
@@ -116,7 +117,9 @@ export class LeaderHost extends CoreHost {
       this.call((core, _, wallMs) => core.resolve(this.numberOf(table), [...choices], wallMs));
       return Promise.resolve();
     } catch (error) {
-      return Promise.reject(error as Error);
+      // Nothing runs, so it is no refusal of a transaction.
+      const isRefusal = error instanceof IoliteError && error.code === "transaction";
+      return Promise.reject(isRefusal ? new IoliteError("call", error.message) : (error as Error));
     }
   }
 
