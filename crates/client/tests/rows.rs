@@ -8,7 +8,7 @@ use std::rc::Rc;
 use harness::{Harness, Stop, at, hits, key};
 use iolite_client::{Choice, Client, Content, Keep, Limits, MutationStatus, Output, Pending, RunOf, View};
 use iolite_values::{Cell, CellState, ColumnId, Counter, Decision, Operation, Read, Row, TableId, Value, Write};
-use iolite_wire::message::{Submit, Verdict};
+use iolite_wire::message::{Advance, Submit, Verdict};
 
 fn cards() -> TableId {
     TableId::of("cards")
@@ -85,6 +85,14 @@ fn only(mut submits: Vec<Submit>) -> Submit {
     submits.pop().expect("one")
 }
 
+/// The client is online again, and is told what somebody else has written meanwhile.
+fn come_back(harness: &mut Harness, written: Write) {
+    harness.link();
+    harness.welcome(1);
+    harness.take_subscribed(true);
+    harness.advance(Advance { to: at(30), changes: vec![written], ..Advance::default() });
+}
+
 #[test]
 fn what_is_kept_is_shown_at_once_and_sent_as_one_set() {
     let (mut harness, seen) = app();
@@ -111,11 +119,7 @@ fn a_row_that_somebody_else_wrote_is_a_conflict_that_a_person_ends() {
     let (mut harness, seen) = app();
     harness.disconnect();
     let call = harness.mutate("edit");
-    harness.link();
-    harness.welcome(1);
-    harness.take_subscribed(true);
-    let changes = vec![put(1, "theirs")];
-    harness.advance(iolite_wire::message::Advance { to: at(30), changes, ..Default::default() });
+    come_back(&mut harness, put(1, "theirs"));
     assert!(harness.take_submits().is_empty(), "nothing is written over what was not read");
     assert!(pending(&harness, call).in_conflict);
     assert!(harness.other.contains(&Output::Conflicts(cards())));
@@ -139,14 +143,7 @@ fn who_keeps_the_servers_row_overrules_the_call() {
     let (mut harness, seen) = app();
     harness.disconnect();
     let call = harness.mutate("edit");
-    harness.link();
-    harness.welcome(1);
-    harness.take_subscribed(true);
-    harness.advance(iolite_wire::message::Advance {
-        to: at(30),
-        changes: vec![put(1, "theirs")],
-        ..Default::default()
-    });
+    come_back(&mut harness, put(1, "theirs"));
     let server = harness.client.conflicts("cards").expect("it is causal")[0].server_version;
     harness
         .client
@@ -205,7 +202,7 @@ fn an_update_of_an_eventual_row_that_is_gone_is_refused_and_told() {
     harness.welcome(1);
     harness.take_subscribed(true);
     let gone = Write { cell: Cell::row(stars(), key(1)), operation: Operation::Delete };
-    harness.advance(iolite_wire::message::Advance { to: at(30), changes: vec![gone], ..Default::default() });
+    harness.advance(Advance { to: at(30), changes: vec![gone], ..Default::default() });
     assert!(matches!(harness.last_status(call), MutationStatus::Rejected { reason } if reason.contains("deleted")));
     assert!(harness.take_submits().is_empty());
 }
@@ -244,11 +241,7 @@ fn a_set_that_rests_on_another_row_by_now_is_not_submitted() {
     let call = harness.mutate("edit");
     // The call is stored, and its set is on its way to the disk when the row changes.
     harness.store();
-    harness.advance(iolite_wire::message::Advance {
-        to: at(30),
-        changes: vec![put(1, "theirs")],
-        ..Default::default()
-    });
+    harness.advance(Advance { to: at(30), changes: vec![put(1, "theirs")], ..Default::default() });
     harness.store();
     harness.store();
     assert!(harness.take_submits().is_empty());
@@ -269,7 +262,7 @@ fn nothing_is_acknowledged_from_an_open_set_on() {
         assert!(hit.acknowledged.is_none_or(|through| through < set.counter), "{hit:?}");
         harness.decide(hit.counter, 1, to, vec![], Verdict::Committed(at(to)));
     }
-    harness.advance(iolite_wire::message::Advance { to: at(40), changes: vec![put(1, "mine")], ..Default::default() });
+    harness.advance(Advance { to: at(40), changes: vec![put(1, "mine")], ..Default::default() });
     harness.mutate("hit");
     assert!(only(harness.take_submits()).acknowledged.is_some_and(|through| through >= set.counter));
 }
@@ -334,7 +327,7 @@ fn with_stars() -> Harness {
 
 fn star_is(harness: &mut Harness, to: u64, operations: Vec<(Cell, Operation)>) {
     let changes = operations.into_iter().map(|(cell, operation)| Write { cell, operation }).collect();
-    harness.advance(iolite_wire::message::Advance { to: at(to), changes, ..Default::default() });
+    harness.advance(Advance { to: at(to), changes, ..Default::default() });
 }
 
 #[test]

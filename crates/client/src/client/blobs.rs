@@ -14,10 +14,10 @@ use std::time::Duration;
 
 use iolite_blobs::{
     ClientInput, ClientOutput, Download, DownloadNumber, DownloadOutput, Part, Upload, UploadError, UploadNumber,
-    UploadOutput,
+    UploadOutput, blob_of_cell,
 };
 use iolite_machine::{Instant, Now};
-use iolite_values::{Blob, Cell, CellState, Chunks, Counter, Decision, LeaseName, Operation, Timestamp, Value, Write};
+use iolite_values::{Blob, Cell, Chunks, Counter, Decision, LeaseName, Operation, Timestamp, Value, Write};
 use iolite_wire::blobs::{BlobRefusal, BlobReply};
 use iolite_wire::message::{Goodbye, GoodbyeReason, Submit};
 
@@ -342,19 +342,7 @@ impl Client {
         let mut wanted = Vec::new();
         let blob_of = |cell: &Cell| {
             let state = self.cache.row(cell.table, &cell.row)?.cell(cell.column)?;
-            match state {
-                CellState::Scalar(Value::Blob(blob)) | CellState::Register(Value::Blob(blob)) => {
-                    Some(Blob::clone(blob))
-                }
-                CellState::Scalar(_)
-                | CellState::Register(_)
-                | CellState::Row(_)
-                | CellState::Counter(_)
-                | CellState::Set(_)
-                | CellState::List(_)
-                | CellState::Map(_)
-                | CellState::Text(_) => None,
-            }
+            blob_of_cell(state).cloned()
         };
         for entry in self.queue.next_of_lanes(self.cache.at(), &self.schema) {
             match self.blobs.may_send(entry, self.cache.at(), blob_of) {
