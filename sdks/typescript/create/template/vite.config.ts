@@ -21,6 +21,8 @@ export default defineConfig({
       },
       workbox: {
         globPatterns: ["**/*.{js,css,html,svg,wasm}"],
+        // Iolite's WebAssembly module is larger than Workbox's default of 2 MiB. Without it, the page would not open offline.
+        maximumFileSizeToCacheInBytes: 8 * 1024 * 1024,
         cleanupOutdatedCaches: true,
       },
     }),
