@@ -8,8 +8,10 @@ use iolite_wire::client_storage::StoredRow;
 use iolite_wire::journal::{CheckpointChunk, CheckpointClient};
 use serde::{Deserialize, Serialize};
 
+use crate::stored_chunk::StoredChunk;
+
 /// The version that is written. All versions from 1 to this one are read.
-pub const FORMAT_VERSION: u32 = 1;
+pub const FORMAT_VERSION: u32 = 2;
 
 /// A part that has so many bytes is ended. One record more is in it at most.
 pub const PART_BYTES: usize = 8 << 20;
@@ -27,6 +29,8 @@ const LENGTH_BYTES: usize = 4;
 pub enum PartKind {
     Rows,
     Clients,
+    /// Since version 2.
+    Chunks,
 }
 
 /// The content of a file.
@@ -35,6 +39,8 @@ pub enum Part {
     Rows(Vec<StoredRow>),
     /// Completion records.
     Clients(Vec<CheckpointClient>),
+    /// Chunks of blobs.
+    Chunks(Vec<StoredChunk>),
 }
 
 /// Why a file is no part of a backup.
@@ -48,6 +54,8 @@ pub enum FormatError {
     UnknownVersion { version: u32 },
     #[error("it ends in the middle of a record")]
     CutOff,
+    #[error("a chunk of it is not what its name says")]
+    NotAChunk,
     #[error("a record cannot be read: {0}")]
     Record(#[from] DecodeError),
 }
@@ -67,6 +75,7 @@ impl PartWriter {
         let kind: u32 = match kind {
             PartKind::Rows => 1,
             PartKind::Clients => 2,
+            PartKind::Chunks => 3,
         };
         bytes.extend(kind.to_le_bytes());
         PartWriter { bytes, records: 0 }
@@ -93,6 +102,14 @@ impl PartWriter {
 }
 
 impl Part {
+    pub fn kind(&self) -> PartKind {
+        match self {
+            Part::Rows(_) => PartKind::Rows,
+            Part::Clients(_) => PartKind::Clients,
+            Part::Chunks(_) => PartKind::Chunks,
+        }
+    }
+
     /// # Errors
     /// [`FormatError`].
     pub fn decode(bytes: &[u8]) -> Result<Part, FormatError> {
@@ -120,6 +137,7 @@ impl Part {
                 }
                 Ok(Part::Clients(clients))
             }
+            3 => Ok(Part::Chunks(records(rest)?.into_iter().map(StoredChunk::decode).collect::<Result<_, _>>()?)),
             _ => Err(FormatError::NotAPart),
         }
     }

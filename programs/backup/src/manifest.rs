@@ -13,7 +13,10 @@ use crate::format::{FORMAT_VERSION, PART_BYTES_MAX, PartKind};
 /// The largest manifest that is read: of some hundreds of thousands of parts.
 pub const MANIFEST_BYTES_MAX: usize = 64 << 20;
 
-/// Its name.
+/// Files of a backup: the manifest of so many can be read.
+pub const PARTS_MAX: usize = 400_000;
+
+/// The name of the file.
 pub(crate) const MANIFEST: &str = "manifest.json";
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,7 +36,10 @@ pub struct Manifest {
     /// The schema's tables, and the one that the schema itself is in.
     pub tables: Vec<TableSummary>,
     pub clients: ClientsSummary,
-    /// In the order in which they were written, which is that of tables and their keys.
+    /// Nothing in a backup of version 1.
+    #[serde(default)]
+    pub chunks: ChunksSummary,
+    /// In the order in which they were written, which is that of tables and their keys; then clients, then chunks.
     pub parts: Vec<PartSummary>,
 }
 
@@ -53,6 +59,29 @@ pub struct ClientsSummary {
     /// Clients and outcomes together.
     pub records: u64,
     pub sha256: String,
+}
+
+/// The chunks of blobs that rows name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ChunksSummary {
+    pub chunks: u64,
+    /// Bytes of content.
+    pub bytes: u64,
+    /// Chunks that rows name, and that were missing or damaged when the backup was taken.
+    pub lacking: u64,
+}
+
+impl ChunksSummary {
+    /// One chunk more.
+    pub(crate) fn with(self, content_bytes: usize) -> ChunksSummary {
+        ChunksSummary { chunks: self.chunks + 1, bytes: self.bytes + content_bytes as u64, ..self }
+    }
+
+    pub(crate) fn plus(self, more: ChunksSummary) -> ChunksSummary {
+        let ChunksSummary { chunks, bytes, lacking } = more;
+        ChunksSummary { chunks: self.chunks + chunks, bytes: self.bytes + bytes, lacking: self.lacking + lacking }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -111,6 +140,11 @@ impl Manifest {
         self.tables.iter().map(|table| table.rows).sum()
     }
 
+    /// Whether a restore needs a store of chunks.
+    pub fn has_chunks(&self) -> bool {
+        self.parts.iter().any(|part| part.kind == PartKind::Chunks)
+    }
+
     /// Of all parts together.
     pub fn bytes(&self) -> u64 {
         self.parts.iter().map(|part| part.bytes).sum()
@@ -133,4 +167,32 @@ impl Manifest {
 
 pub(crate) fn part_name(number: usize) -> String {
     format!("part-{number:08}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_manifest_of_as_many_parts_as_a_backup_has_can_be_read() {
+        let part = |number| PartSummary {
+            name: part_name(number),
+            kind: PartKind::Clients,
+            records: u64::from(u32::MAX),
+            bytes: PART_BYTES_MAX as u64,
+            sha256: checksum(&[]),
+        };
+        let bytes = serde_json::to_string(&part(PARTS_MAX)).expect("texts and numbers").len() + 1;
+        assert!(bytes * PARTS_MAX < MANIFEST_BYTES_MAX - (1 << 20), "{bytes} bytes a part");
+    }
+
+    #[test]
+    fn a_manifest_of_version_1_says_nothing_of_chunks_and_is_read() {
+        let zeros = "0".repeat(32);
+        let json = format!(
+            r#"{{"format":1,"backup":"{zeros}","store":"{zeros}","at":1,"at_unix_ms":1,"program":"0.1.0","tables":[],"clients":{{"records":0,"sha256":""}},"parts":[]}}"#
+        );
+        let manifest = Manifest::decode(format!("{json}\n{}\n", checksum(json.as_bytes())).as_bytes());
+        assert_eq!(manifest.map(|manifest| manifest.chunks), Ok(ChunksSummary::default()));
+    }
 }

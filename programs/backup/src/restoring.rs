@@ -2,30 +2,35 @@
 //!
 //! Invariants:
 //! - the backup is read whole and compared with its checksums before anything is written;
-//! - the store is marked before the first row, and the mark goes when all was read back and compared: until then gateways serve nobody;
+//! - chunks come before rows, under the name of the new store: no row is there without its chunks, and no object is the original's. No sweep takes them
+//!   for garbage: gateways serve nobody while the mark stands, and a sweep that began before it ends there;
+//! - the store is marked before the first row and chunk, and the mark goes when all rows were read back and compared: until then gateways serve nobody;
 //! - every transaction has a name that the backup and the part give it, so whoever begins again changes nothing twice;
 //! - a restore that has ended is never said to be under way: whoever begins again reads everything that was acknowledged before;
 //! - two restores of one backup at once do what one does, for their transactions have the same names; each ends well, or says that it has ended.
 
+pub(crate) mod chunks;
+
 use std::sync::Arc;
 
 use iolite_catalog::{Catalog, begin_restoring, end_restoring, restoring};
-use iolite_node::StoreClient;
+use iolite_node::{BlobStore, StoreClient, Unavailable};
 use iolite_replication::{CompletionRow, ShardMap, completions_table};
 use iolite_store::{CommitReply, Reply, Request};
 use iolite_values::{
-    Attempt, ClientId, Counter, Decision, Id, KeyRange, Level, Read, Timestamp, Transaction, TransactionId, Value,
-    Write,
+    Attempt, ClientId, Counter, Decision, Id, KeyRange, Level, Read, StoreIncarnation, Timestamp, Transaction,
+    TransactionId, Value, Write,
 };
 use iolite_wire::EncodeError;
 use iolite_wire::client_storage::StoredRow;
 use iolite_wire::journal::{CheckpointClient, Settled};
 use tokio::task::{JoinError, JoinSet};
 
+use self::chunks::put_chunks;
 use crate::comparing::compare;
 use crate::digest::checksum;
-use crate::format::{FormatError, Part};
-use crate::manifest::{MANIFEST, MANIFEST_BYTES_MAX, Manifest, ManifestError, PartSummary};
+use crate::format::{FormatError, Part, PartKind};
+use crate::manifest::{ChunksSummary, MANIFEST, MANIFEST_BYTES_MAX, Manifest, ManifestError, PartSummary};
 use crate::place::{Place, PlaceError};
 use crate::reading::{Copy, ReadError};
 use crate::row_writes::transactions_of;
@@ -87,6 +92,12 @@ pub enum RestoreError {
     Read(#[from] ReadError),
     #[error("a row cannot be compared: {0}")]
     Encode(#[from] EncodeError),
+    #[error(
+        "the backup has chunks of blobs: say where they are to be, with --blobs and what `store` is under [blobs] in the files of the new cluster's gateways"
+    )]
+    NoChunks,
+    #[error("the store of blobs cannot be reached, or refuses, as a warning above says")]
+    Chunks(#[from] Unavailable),
     #[error("a task of this program has failed: {0}")]
     Task(#[from] JoinError),
 }
@@ -123,10 +134,17 @@ async fn read_part(place: &Place, part: &PartSummary) -> Result<Part, RestoreErr
     if bytes.len() as u64 != part.bytes || checksum(&bytes) != part.sha256 {
         return Err(RestoreError::PartDamaged { file });
     }
-    Part::decode(&bytes).map_err(|source| RestoreError::Part { file, source })
+    match Part::decode(&bytes) {
+        Ok(read) if read.kind() == part.kind => Ok(read),
+        Ok(_) => Err(RestoreError::PartDamaged { file }),
+        Err(source) => Err(RestoreError::Part { file, source }),
+    }
 }
 
 /// Restores a backup into a cluster that has never been used. Run again after a failure, it goes on.
+///
+/// `chunks` is the store of chunks that the gateways of the new cluster have, which may be that of the old one. `told` hears how many chunks were restored
+/// by now.
 ///
 /// # Errors
 /// [`RestoreError`]; nothing that was restored is served then, but after [`RestoreError::Already`] and perhaps [`RestoreError::EndUnknown`].
@@ -135,15 +153,21 @@ pub async fn restore_backup(
     shards: &ShardMap,
     place: &Place,
     address: &str,
+    chunks: Option<&BlobStore>,
+    mut told: impl FnMut(ChunksSummary),
 ) -> Result<Manifest, RestoreError> {
     let manifest = Arc::new(check_backup(place, address).await?);
-    let restoring = Restoring { store: store.clone(), own: ClientId(manifest.backup) };
+    if chunks.is_none() && manifest.has_chunks() {
+        return Err(RestoreError::NoChunks);
+    }
     let standing = everything_until_now(store).await?;
     if standing.store.0 == manifest.store {
         return Err(RestoreError::SameStore);
     }
+    let chunks = chunks.cloned().map(|chunks| (chunks, standing.store));
+    let restoring = Restoring { store: store.clone(), chunks, own: ClientId(manifest.backup) };
     restoring.begin(shards, standing.resolved, &manifest).await?;
-    if let Err(source) = fill(&restoring, shards, place, &manifest).await {
+    if let Err(source) = fill(&restoring, shards, place, &manifest, &mut told).await {
         let is_over = restoring.is_over(shards, &manifest).await;
         return Err(match is_over {
             Ok(true) => RestoreError::Already(manifest.backup),
@@ -161,19 +185,26 @@ async fn fill(
     shards: &ShardMap,
     place: &Place,
     manifest: &Arc<Manifest>,
+    told: &mut impl FnMut(ChunksSummary),
 ) -> Result<(), RestoreError> {
-    let mut running = JoinSet::new();
-    for number in 0..manifest.parts.len() {
-        if running.len() >= PARTS_AT_ONCE
-            && let Some(done) = running.join_next().await
-        {
-            done??;
+    let mut restored = ChunksSummary::default();
+    for of_chunks in [true, false] {
+        let is_next = |number: &usize| (manifest.parts[*number].kind == PartKind::Chunks) == of_chunks;
+        let mut running = JoinSet::new();
+        for number in (0..manifest.parts.len()).filter(is_next) {
+            if running.len() >= PARTS_AT_ONCE
+                && let Some(done) = running.join_next().await
+            {
+                restored = restored.plus(done??);
+                told(restored);
+            }
+            let (restoring, place, manifest) = (restoring.clone(), place.clone(), manifest.clone());
+            running.spawn(async move { restoring.part(&place, &manifest.parts[number], number).await });
         }
-        let (restoring, place, manifest) = (restoring.clone(), place.clone(), manifest.clone());
-        running.spawn(async move { restoring.part(&place, &manifest.parts[number], number).await });
-    }
-    while let Some(done) = running.join_next().await {
-        done??;
+        while let Some(done) = running.join_next().await {
+            restored = restored.plus(done??);
+            told(restored);
+        }
     }
     let store = &restoring.store;
     // Another restore of the same backup may have written some of it.
@@ -202,6 +233,8 @@ enum Marked {
 #[derive(Clone)]
 struct Restoring {
     store: StoreClient,
+    /// The store of chunks, and the name of the store of rows in it.
+    chunks: Option<(BlobStore, StoreIncarnation)>,
     /// Under whose name it writes.
     own: ClientId,
 }
@@ -296,12 +329,16 @@ impl Restoring {
         Ok(false)
     }
 
-    async fn part(&self, place: &Place, part: &PartSummary, number: usize) -> Result<(), RestoreError> {
+    /// Says how many chunks it had.
+    async fn part(&self, place: &Place, part: &PartSummary, number: usize) -> Result<ChunksSummary, RestoreError> {
         let first = (number as u64 + 1) * PART_COUNTERS;
-        match read_part(place, part).await? {
-            Part::Rows(rows) => self.rows(rows, first).await,
-            Part::Clients(clients) => self.clients(clients).await,
+        match (read_part(place, part).await?, &self.chunks) {
+            (Part::Rows(rows), _) => self.rows(rows, first).await?,
+            (Part::Clients(clients), _) => self.clients(clients).await?,
+            (Part::Chunks(stored), Some((chunks, store))) => return put_chunks(chunks, *store, stored).await,
+            (Part::Chunks(_), None) => return Err(RestoreError::NoChunks),
         }
+        Ok(ChunksSummary::default())
     }
 
     /// One transaction after the other: the operations of a row that is cut have their order.

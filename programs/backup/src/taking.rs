@@ -1,20 +1,30 @@
 //! Taking a backup.
 //!
-//! Invariant: everything is read at one resolved timestamp, which has all that was acknowledged before; the manifest is written last.
+//! Invariants: everything is read at one resolved timestamp, which has all that was acknowledged before; the manifest is written last. Chunks come after
+//! the rows that name them, while replicas keep the history behind that timestamp: no sweep takes what a row of it names.
+
+pub(crate) mod chunks;
+
+use std::collections::BTreeSet;
 
 use iolite_catalog::{CATALOG_TABLE, Catalog, CatalogError, SchemaPolicy};
 use iolite_host::random_id;
-use iolite_node::{Standing, StoreClient};
+use iolite_node::{BlobStore, Standing, StoreClient, Unavailable};
 use iolite_replication::{CompletionRow, ShardMap, completions_table};
 use iolite_store::Completion;
-use iolite_values::{ClientId, Counter, Id, LOG_CHECKPOINTS_TABLE, LOG_TABLE, TableId};
+use iolite_values::{ClientId, Counter, Id, LOG_CHECKPOINTS_TABLE, LOG_TABLE, Schema, TableId};
 use iolite_wire::EncodeError;
 use iolite_wire::client_storage::StoredRow;
 use iolite_wire::journal::{self, CheckpointChunk, CheckpointClient, Settled};
 
+use self::chunks::Lack;
 use crate::digest::{Digest, checksum};
 use crate::format::{FORMAT_VERSION, PartKind, PartWriter};
-use crate::manifest::{ClientsSummary, MANIFEST, MANIFEST_BYTES_MAX, Manifest, PartSummary, TableSummary, part_name};
+use crate::manifest::{
+    ChunksSummary, ClientsSummary, MANIFEST, MANIFEST_BYTES_MAX, Manifest, PARTS_MAX, PartSummary, TableSummary,
+    part_name,
+};
+use crate::naming::{Naming, table_that_names_chunks};
 use crate::place::{Place, PlaceError};
 use crate::reading::{Copy, ReadError};
 use crate::store_requests::{RequestError, everything_until_now};
@@ -41,43 +51,85 @@ pub enum BackupError {
     Catalog(#[from] CatalogError),
     #[error("a row cannot be written into a backup: {0}")]
     Encode(#[from] EncodeError),
+    #[error(
+        "rows of the table {0:?} name chunks of blobs: say where the chunks are, with --blobs and what `store` is under [blobs] in the file of a gateway"
+    )]
+    NoChunks(String),
+    #[error(
+        "the store of blobs cannot be reached, or refuses, as a warning above says. Start again when that is well, into another place"
+    )]
+    Chunks(#[from] Unavailable),
+    #[error("a backup has at most {PARTS_MAX} files of 8 MiB: this store is too large for one")]
+    TooLarge,
+}
+
+/// A backup that was taken.
+#[derive(Clone, Debug)]
+pub struct Taken {
+    pub manifest: Manifest,
+    /// Cells whose chunks are not in the backup: as many of them as are told.
+    pub lacking: BTreeSet<Lack>,
 }
 
 /// Takes a backup of all that the store holds now. Nothing that it writes is taken for a backup before this returns.
 ///
+/// `chunks` is the store of chunks that gateways have; without it a backup is refused if rows name chunks. `told` hears how many chunks were taken by now.
+///
 /// # Errors
-/// [`BackupError`]. What was written until then is left, so that it can be looked at.
+/// [`BackupError`]. What was written until then is left, so that it can be looked at. Chunks that are missing or damaged are no error.
 pub async fn take_backup(
     store: &StoreClient,
     shards: &ShardMap,
     place: &Place,
     address: &str,
-) -> Result<Manifest, BackupError> {
+    chunks: Option<&BlobStore>,
+    mut told: impl FnMut(ChunksSummary),
+) -> Result<Taken, BackupError> {
+    expect_empty(place, address).await?;
+    let standing = everything_until_now(store).await?;
+    let copy = Copy::new(store, shards, standing.resolved);
+    let schema = schema_of(&copy).await?;
+    if chunks.is_none()
+        && let Some(table) = table_that_names_chunks(&copy, &schema).await?
+    {
+        return Err(BackupError::NoChunks(table));
+    }
+    let mut taking = Taking { place, parts: Vec::new(), part: None };
+    let mut tables = Vec::new();
+    for name in table_names(&schema) {
+        tables.push(taking.table(&copy, name).await?);
+    }
+    taking.flush().await?;
+    let clients = taking.clients(&copy).await?;
+    taking.flush().await?;
+    let (of_chunks, lacking) = match chunks {
+        Some(chunks) => {
+            let naming = Naming { copy: &copy, schema: &schema, chunks, store: standing.store };
+            taking.chunks(&naming, &mut told).await?
+        }
+        None => Default::default(),
+    };
+    taking.flush().await?;
+    let manifest = manifest_of(standing, tables, clients, of_chunks, taking.parts);
+    place.put(MANIFEST, manifest.encode()).await?;
+    Ok(Taken { manifest, lacking })
+}
+
+async fn expect_empty(place: &Place, address: &str) -> Result<(), BackupError> {
     if place.get(MANIFEST, MANIFEST_BYTES_MAX).await?.is_some() {
         return Err(BackupError::There(address.to_owned()));
     }
     if !place.is_empty().await? {
         return Err(BackupError::NotEmpty(address.to_owned()));
     }
-    let standing = everything_until_now(store).await?;
-    let copy = Copy::new(store, shards, standing.resolved);
-    let mut taking = Taking { place, parts: Vec::new(), part: None };
-    let mut tables = Vec::new();
-    for name in table_names(&copy).await? {
-        tables.push(taking.table(&copy, name).await?);
-    }
-    taking.flush().await?;
-    let clients = taking.clients(&copy).await?;
-    taking.flush().await?;
-    let manifest = manifest_of(standing, tables, clients, taking.parts);
-    place.put(MANIFEST, manifest.encode()).await?;
-    Ok(manifest)
+    Ok(())
 }
 
 fn manifest_of(
     standing: Standing,
     tables: Vec<TableSummary>,
     clients: ClientsSummary,
+    chunks: ChunksSummary,
     parts: Vec<PartSummary>,
 ) -> Manifest {
     let Standing { store, resolved } = standing;
@@ -90,12 +142,12 @@ fn manifest_of(
         program: env!("CARGO_PKG_VERSION").to_owned(),
         tables,
         clients,
+        chunks,
         parts,
     }
 }
 
-/// The catalog, the tables that it has, and the entries of logs if it has any: clients write nothing else. (The tables of a log are made by its members.)
-pub(crate) async fn table_names(copy: &Copy<'_>) -> Result<Vec<String>, BackupError> {
+async fn schema_of(copy: &Copy<'_>) -> Result<Schema, BackupError> {
     let mut rows = Vec::new();
     let mut pages = copy.table(Catalog::table());
     while let Some(page) = pages.next().await? {
@@ -103,12 +155,15 @@ pub(crate) async fn table_names(copy: &Copy<'_>) -> Result<Vec<String>, BackupEr
     }
     let mut catalog = Catalog::new(SchemaPolicy::Fixed);
     catalog.load(rows)?;
-    let own = catalog.schema().tables().map(|(name, _)| name.to_owned());
-    let of_logs = if catalog.schema().has_logs() { &[LOG_TABLE, LOG_CHECKPOINTS_TABLE][..] } else { &[] };
-    Ok(std::iter::once(CATALOG_TABLE.to_owned())
-        .chain(own)
-        .chain(of_logs.iter().map(|name| (*name).to_owned()))
-        .collect())
+    Ok(catalog.schema().clone())
+}
+
+/// The catalog, the tables that it has, and the entries of logs if it has any: clients write nothing else. (The tables of a log are made by its members.)
+/// Leases and seals are of uploads under way, into the old store: a restored one has none.
+fn table_names(schema: &Schema) -> Vec<String> {
+    let own = schema.tables().map(|(name, _)| name.to_owned());
+    let of_logs = if schema.has_logs() { &[LOG_TABLE, LOG_CHECKPOINTS_TABLE][..] } else { &[] };
+    std::iter::once(CATALOG_TABLE.to_owned()).chain(own).chain(of_logs.iter().map(|name| (*name).to_owned())).collect()
 }
 
 /// What has been written.
@@ -165,6 +220,9 @@ impl Taking<'_> {
 
     async fn flush(&mut self) -> Result<(), BackupError> {
         let Some((kind, part)) = self.part.take() else { return Ok(()) };
+        if self.parts.len() == PARTS_MAX {
+            return Err(BackupError::TooLarge);
+        }
         let (name, records) = (part_name(self.parts.len()), part.records());
         let bytes = part.finish();
         let summary = PartSummary { name, kind, records, bytes: bytes.len() as u64, sha256: checksum(&bytes) };

@@ -3,10 +3,14 @@
 use std::collections::BTreeMap;
 
 use iolite_backup::{
-    ClientsSummary, FORMAT_VERSION, FormatError, MANIFEST_BYTES_MAX, Manifest, ManifestError, PART_BYTES_MAX, Part,
-    PartKind, PartSummary, PartWriter, TableSummary,
+    CHUNKS_AT_ONCE, ChunksSummary, ClientsSummary, FORMAT_VERSION, FormatError, LACKING_TOLD_MAX, MANIFEST_BYTES_MAX,
+    Manifest, ManifestError, NAMES_MAX, PART_BYTES_MAX, PARTS_MAX, Part, PartKind, PartSummary, PartWriter,
+    READS_OPEN_MAX, StoredChunk, TableSummary,
 };
-use iolite_values::{Attempt, CellState, ClientId, ColumnId, Counter, Id, Row, RowKey, TableId, Timestamp, Value};
+use iolite_values::{
+    Attempt, CellState, ChunkId, ClientId, ColumnId, Counter, Cutting, Id, LeaseName, Row, RowKey, TableId, Timestamp,
+    Value,
+};
 use iolite_wire::client_storage::StoredRow;
 use iolite_wire::journal::{CheckpointChunk, CheckpointClient, CheckpointMeta, Completion, Settled};
 use proptest::prelude::*;
@@ -30,6 +34,14 @@ fn clients() -> Vec<CheckpointClient> {
     (0..20).map(client).collect()
 }
 
+fn chunks() -> Vec<StoredChunk> {
+    (0..20).map(|number| chunk(vec![number; 50])).collect()
+}
+
+fn chunk(content: Vec<u8>) -> StoredChunk {
+    StoredChunk { lease: LeaseName(Id::from_u128(9)), chunk: ChunkId::of(&content), content }
+}
+
 fn parts() -> Vec<(Vec<u8>, Part)> {
     let mut of_rows = PartWriter::new(PartKind::Rows);
     rows().iter().for_each(|row| of_rows.push(&row.encode().expect("small")));
@@ -37,7 +49,13 @@ fn parts() -> Vec<(Vec<u8>, Part)> {
     for client in clients() {
         of_clients.push(&CheckpointChunk::Clients(vec![client]).encode().expect("small"));
     }
-    vec![(of_rows.finish(), Part::Rows(rows())), (of_clients.finish(), Part::Clients(clients()))]
+    let mut of_chunks = PartWriter::new(PartKind::Chunks);
+    chunks().iter().for_each(|chunk| of_chunks.push(&chunk.encode()));
+    vec![
+        (of_rows.finish(), Part::Rows(rows())),
+        (of_clients.finish(), Part::Clients(clients())),
+        (of_chunks.finish(), Part::Chunks(chunks())),
+    ]
 }
 
 fn manifest() -> Manifest {
@@ -58,6 +76,7 @@ fn manifest() -> Manifest {
         program: "0.1.0".into(),
         tables: vec![TableSummary { name: "t".into(), rows: 1, sha256: sha256.clone() }],
         clients: ClientsSummary { records: 0, sha256 },
+        chunks: ChunksSummary { chunks: 3, bytes: 4, lacking: 5 },
         parts: vec![part],
     }
 }
@@ -76,6 +95,7 @@ fn a_part_that_is_cut_off_anywhere_is_an_error_or_ends_at_a_record() {
         let count = |part: &Part| match part {
             Part::Rows(rows) => rows.len(),
             Part::Clients(clients) => clients.len(),
+            Part::Chunks(chunks) => chunks.len(),
         };
         let whole = (0..bytes.len()).filter_map(|end| Part::decode(&bytes[..end]).ok());
         // The checksum in the manifest tells these apart.
@@ -102,6 +122,17 @@ fn other_records_than_its_kind_says_are_no_part() {
 }
 
 #[test]
+fn a_chunk_that_is_not_its_name_or_is_longer_than_any_is_no_chunk() {
+    let whole = chunk(vec![1; Cutting::CHUNK_BYTES_MAX]).encode();
+    assert!(StoredChunk::decode(&whole).is_ok());
+    let (mut other, long) = (whole.clone(), chunk(vec![1; Cutting::CHUNK_BYTES_MAX + 1]).encode());
+    other[40] ^= 1;
+    for wrong in [&other, &long, &whole[..31], &whole[..32], &[]] {
+        assert_eq!(StoredChunk::decode(wrong), Err(FormatError::NotAChunk));
+    }
+}
+
+#[test]
 fn names_that_lead_out_of_the_place_are_damage() {
     for name in ["../part-1", "part-1/../../x", "manifest.json", "part-", ""] {
         let mut hostile = manifest();
@@ -119,7 +150,15 @@ fn names_that_lead_out_of_the_place_are_damage() {
 #[test]
 fn the_page_of_limits_gives_them() {
     let page = include_str!("../../../docs/limits.md");
-    for (name, value) in [("PART_BYTES_MAX", PART_BYTES_MAX), ("MANIFEST_BYTES_MAX", MANIFEST_BYTES_MAX)] {
+    for (name, value) in [
+        ("PART_BYTES_MAX", PART_BYTES_MAX),
+        ("MANIFEST_BYTES_MAX", MANIFEST_BYTES_MAX),
+        ("PARTS_MAX", PARTS_MAX),
+        ("NAMES_MAX", NAMES_MAX),
+        ("READS_OPEN_MAX", READS_OPEN_MAX),
+        ("CHUNKS_AT_ONCE", CHUNKS_AT_ONCE),
+        ("LACKING_TOLD_MAX", LACKING_TOLD_MAX),
+    ] {
         assert!(page.contains(&format!("| `backup::{name}` | {value} |")), "{name}");
     }
 }
@@ -132,13 +171,13 @@ proptest! {
     }
 
     #[test]
-    fn random_records_behind_a_head_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..600), kind in 0_usize..2) {
+    fn random_records_behind_a_head_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..600), kind in 0_usize..3) {
         let (whole, _) = parts().remove(kind);
         let _ = Part::decode(&[&whole[..16], &bytes].concat());
     }
 
     #[test]
-    fn changed_bytes_never_panic(places in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..8), kind in 0_usize..2) {
+    fn changed_bytes_never_panic(places in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..8), kind in 0_usize..3) {
         let (mut bytes, _) = parts().remove(kind);
         for (place, value) in &places {
             let place = place.index(bytes.len());

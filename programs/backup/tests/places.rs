@@ -4,8 +4,8 @@ use std::fs;
 use std::path::PathBuf;
 
 use iolite_backup::{
-    ClientsSummary, FORMAT_VERSION, MANIFEST_BYTES_MAX, Manifest, PartKind, PartSummary, Place, RestoreError,
-    check_backup,
+    ChunksSummary, ClientsSummary, FORMAT_VERSION, MANIFEST_BYTES_MAX, Manifest, PartKind, PartSummary, Place,
+    RestoreError, check_backup,
 };
 use iolite_values::Id;
 use sha2::{Digest as _, Sha256};
@@ -67,6 +67,7 @@ fn manifest(bytes: &[u8]) -> Manifest {
         program: "0.1.0".into(),
         tables: Vec::new(),
         clients: ClientsSummary { records: 0, sha256: sha256(b"") },
+        chunks: ChunksSummary::default(),
         parts: vec![part],
     }
 }
@@ -92,6 +93,12 @@ async fn a_file_that_is_missing_cut_off_longer_or_changed_is_named() {
         folder.write("part-00000000", &wrong);
         assert!(folder.told().await.contains("part-00000000 of the backup is damaged"), "{wrong:?}");
     }
+    // The manifest says that it has other records.
+    let mut manifest_of_chunks = manifest(&part());
+    manifest_of_chunks.parts[0].kind = PartKind::Chunks;
+    folder.write("part-00000000", &part());
+    folder.write("manifest.json", &manifest_of_chunks.encode());
+    assert!(folder.told().await.contains("part-00000000 of the backup is damaged"));
     // Of another version, and nothing else is wrong.
     let mut later = part();
     later[8] = FORMAT_VERSION as u8 + 1;

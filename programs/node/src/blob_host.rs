@@ -180,13 +180,13 @@ mod tests {
     use iolite_wire::blobs::BlobPut;
 
     use super::*;
-    use crate::blob_store::BlobAddress;
     use crate::config::BlobsConfig;
+    use crate::objects::ObjectsAddress;
 
     #[tokio::test]
     async fn questions_to_the_store_wait_for_their_turn() {
         let folder = std::env::temp_dir().join(format!("iolite-questions-{:032x}", random_id()));
-        let config = BlobsConfig::at(BlobAddress::Folder(folder.clone()));
+        let config = BlobsConfig::at(ObjectsAddress::Folder(folder.clone()));
         let store = BlobStore::open(&config).expect("it is made");
         let (mailbox, mut inbox) = mailbox(1 << 20);
         let (metrics, shutdown) = (Metrics::default(), Shutdown::new());

@@ -4,52 +4,38 @@
 //! The names of objects are digits, so none leads out of the folder.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::TryStreamExt as _;
 use iolite_blobs::ObjectName;
 use iolite_values::StoreIncarnation;
-use object_store::local::LocalFileSystem;
 use object_store::path::Path as ObjectPath;
 use object_store::{Error, ObjectStore, ObjectStoreExt as _};
 
 use crate::blobs::trace::{Op, Trace};
 use crate::blobs::usage::Usage;
 use crate::config::BlobsConfig;
-
-/// Where the store of chunks is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum BlobAddress {
-    /// A folder. It is made if it is missing.
-    Folder(PathBuf),
-    /// Credentials, region and endpoint are in the environment, under Amazon's names.
-    Bucket { bucket: String, prefix: String },
-}
+use crate::objects::{Objects, ObjectsError};
 
 /// Why there is no store of chunks. Each message says what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum BlobStoreError {
-    #[error("`store` of [blobs] is {0:?}: write dir:FOLDER, or s3://BUCKET/PREFIX")]
-    Address(String),
-    #[error("the folder of blobs {}: {source}. Make it writable for this user, or correct `store` of [blobs]", folder.display())]
-    Folder { folder: PathBuf, source: std::io::Error },
+    #[error("`store` of [blobs]: {0}")]
+    Objects(#[from] ObjectsError),
     #[error("the trace of blobs {}: {source}. Make its folder, and make it writable for this user, or correct `trace` of [blobs]", file.display())]
     Trace { file: PathBuf, source: std::io::Error },
-    #[error("the store of blobs: {0}")]
-    Store(#[from] Error),
-    #[error("`store` of [blobs] is in S3, and this program was built without the feature `s3`")]
-    WithoutS3,
 }
 
 /// The store could not be reached, or has refused. The log says why.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Unavailable;
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the store of blobs cannot be reached, or refuses: the log says why")]
+pub struct Unavailable;
 
 /// A store of chunks that is open.
 #[derive(Clone)]
-pub(crate) struct BlobStore {
+pub struct BlobStore {
     store: Arc<dyn ObjectStore>,
     prefix: ObjectPath,
     trace: Option<Arc<Trace>>,
@@ -58,41 +44,13 @@ pub(crate) struct BlobStore {
     grace: Duration,
 }
 
-impl BlobAddress {
-    /// Reads an address. A folder is relative to `beside`.
-    ///
-    /// # Errors
-    /// [`BlobStoreError::Address`].
-    pub fn parse(text: &str, beside: &Path) -> Result<BlobAddress, BlobStoreError> {
-        if let Some(folder) = text.strip_prefix("dir:").filter(|folder| !folder.is_empty()) {
-            return Ok(BlobAddress::Folder(beside.join(folder)));
-        }
-        let address = text.strip_prefix("s3://").map(|address| address.split_once('/').unwrap_or((address, "")));
-        match address {
-            Some((bucket, prefix)) if !bucket.is_empty() => {
-                Ok(BlobAddress::Bucket { bucket: bucket.into(), prefix: prefix.into() })
-            }
-            Some(_) | None => Err(BlobStoreError::Address(text.into())),
-        }
-    }
-}
-
 impl BlobStore {
     /// Opens a store. That of a bucket is not asked whether it is there.
     ///
     /// # Errors
     /// [`BlobStoreError`].
-    pub(crate) fn open(config: &BlobsConfig) -> Result<BlobStore, BlobStoreError> {
-        let (store, prefix) = match &config.address {
-            BlobAddress::Folder(folder) => {
-                let failed = |source| BlobStoreError::Folder { folder: folder.clone(), source };
-                std::fs::create_dir_all(folder).map_err(failed)?;
-                // Folders of leases go with their last chunk.
-                let store = LocalFileSystem::new_with_prefix(folder)?.with_fsync(true).with_automatic_cleanup(true);
-                (Arc::new(store) as Arc<dyn ObjectStore>, ObjectPath::default())
-            }
-            BlobAddress::Bucket { bucket, prefix } => (of_bucket(bucket)?, ObjectPath::from(prefix.as_str())),
-        };
+    pub fn open(config: &BlobsConfig) -> Result<BlobStore, BlobStoreError> {
+        let Objects { store, prefix } = Objects::open(&config.address)?;
         let opened =
             |file: &PathBuf| Trace::open(file).map_err(|source| BlobStoreError::Trace { file: file.clone(), source });
         let trace = config.trace.as_ref().map(opened).transpose()?.map(Arc::new);
@@ -107,7 +65,11 @@ impl BlobStore {
         &self.usage
     }
 
-    pub(crate) async fn store(&self, object: ObjectName, content: Vec<u8>) -> Result<(), Unavailable> {
+    /// Makes an object durable. One that is there already has the same content.
+    ///
+    /// # Errors
+    /// [`Unavailable`].
+    pub async fn store(&self, object: ObjectName, content: Vec<u8>) -> Result<(), Unavailable> {
         let bytes = content.len() as u64;
         let put = self.store.put(&self.path(object), content.into()).await;
         put.map_err(|error| unavailable(object, &error))?;
@@ -116,8 +78,11 @@ impl BlobStore {
         Ok(())
     }
 
-    /// `None`: there is no such object.
-    pub(crate) async fn load(&self, object: ObjectName) -> Result<Option<Vec<u8>>, Unavailable> {
+    /// Reads an object. `None`: there is none of this name.
+    ///
+    /// # Errors
+    /// [`Unavailable`].
+    pub async fn load(&self, object: ObjectName) -> Result<Option<Vec<u8>>, Unavailable> {
         let found = match self.store.get(&self.path(object)).await {
             Ok(found) => found.bytes().await,
             Err(error) => Err(error),
@@ -195,22 +160,6 @@ impl fmt::Debug for BlobStore {
     }
 }
 
-#[cfg(feature = "s3")]
-fn of_bucket(bucket: &str) -> Result<Arc<dyn ObjectStore>, BlobStoreError> {
-    use object_store::RetryConfig;
-    use object_store::aws::AmazonS3Builder;
-    // The provider of TLS that all of this program uses. Somebody may have said so before.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let retry_timeout = std::time::Duration::from_secs(30);
-    let retry = RetryConfig { max_retries: 5, retry_timeout, ..RetryConfig::default() };
-    Ok(Arc::new(AmazonS3Builder::from_env().with_bucket_name(bucket).with_retry(retry).build()?))
-}
-
-#[cfg(not(feature = "s3"))]
-fn of_bucket(_bucket: &str) -> Result<Arc<dyn ObjectStore>, BlobStoreError> {
-    Err(BlobStoreError::WithoutS3)
-}
-
 fn unavailable(object: ObjectName, error: &Error) -> Unavailable {
     tracing::warn!(%object, %error, "the store of blobs cannot do what it was asked");
     Unavailable
@@ -221,6 +170,7 @@ mod tests {
     use iolite_values::{ChunkId, Id, LeaseName, StoreIncarnation};
 
     use super::*;
+    use crate::objects::ObjectsAddress;
 
     /// A folder of one test.
     struct Folder(PathBuf);
@@ -242,23 +192,10 @@ mod tests {
         ObjectName { store, lease, chunk: ChunkId::of(content) }
     }
 
-    #[test]
-    fn an_address_is_a_folder_or_a_bucket() {
-        let parse = |text| BlobAddress::parse(text, Path::new("/etc/iolite"));
-        assert_eq!(parse("dir:blobs").ok(), Some(BlobAddress::Folder("/etc/iolite/blobs".into())));
-        assert_eq!(parse("dir:/srv/blobs").ok(), Some(BlobAddress::Folder("/srv/blobs".into())));
-        let bucket = BlobAddress::Bucket { bucket: "photos".into(), prefix: "a/b".into() };
-        assert_eq!(parse("s3://photos/a/b").ok(), Some(bucket));
-        for wrong in ["blobs", "dir:", "s3://", "s3:photos", "file:///srv"] {
-            let error = parse(wrong).expect_err(wrong).to_string();
-            assert!(error.contains("dir:FOLDER"), "{error}");
-        }
-    }
-
     #[tokio::test]
     async fn what_was_stored_is_there_when_the_folder_is_opened_again() {
         let folder = Folder::new();
-        let config = BlobsConfig::at(BlobAddress::Folder(folder.0.join("blobs")));
+        let config = BlobsConfig::at(ObjectsAddress::Folder(folder.0.join("blobs")));
         let store = BlobStore::open(&config).expect("it is made");
         assert_eq!(store.load(object(b"a")).await, Ok(None));
         assert_eq!(store.store(object(b"a"), b"a".into()).await, Ok(()));
@@ -271,7 +208,7 @@ mod tests {
     async fn a_folder_that_cannot_be_written_is_unavailable_and_nothing_panics() {
         let folder = Folder::new();
         let place = folder.0.join("blobs");
-        let config = BlobsConfig::at(BlobAddress::Folder(place.clone()));
+        let config = BlobsConfig::at(ObjectsAddress::Folder(place.clone()));
         let store = BlobStore::open(&config).expect("it is made");
         std::fs::remove_dir(&place).expect("it is empty");
         std::fs::write(&place, "a file").expect("written");
@@ -284,8 +221,10 @@ mod tests {
         let folder = Folder::new();
         let trace = folder.0.join("trace");
         std::fs::create_dir_all(&folder.0).expect("a temporary folder");
-        let config =
-            BlobsConfig { trace: Some(trace.clone()), ..BlobsConfig::at(BlobAddress::Folder(folder.0.join("blobs"))) };
+        let config = BlobsConfig {
+            trace: Some(trace.clone()),
+            ..BlobsConfig::at(ObjectsAddress::Folder(folder.0.join("blobs")))
+        };
         let store = BlobStore::open(&config).expect("it is made");
         let other = ObjectName { store: StoreIncarnation(Id::from_u128(6)), ..object(b"other") };
         for (object, content) in [(object(b"a"), "a"), (object(b"bb"), "bb"), (other, "other")] {

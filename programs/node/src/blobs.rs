@@ -3,6 +3,7 @@
 //! Invariant: nothing here decides what is garbage. The machine of a sweep does (`iolite_blobs::Sweep`).
 
 pub(crate) mod asks;
+pub(crate) mod cells;
 pub(crate) mod check;
 pub(crate) mod commands;
 pub(crate) mod pass;

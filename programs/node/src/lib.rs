@@ -23,6 +23,7 @@ mod inquirer;
 mod journal;
 mod names;
 mod node;
+mod objects;
 #[cfg(any(feature = "etcd", feature = "postgres"))]
 mod password;
 #[cfg(feature = "postgres")]
@@ -37,8 +38,11 @@ mod store_links;
 mod store_metrics;
 mod store_server;
 
-pub use blob_store::{BlobAddress, BlobStoreError};
+pub use blob_store::{BlobStore, BlobStoreError, Unavailable};
 pub use blobs::asks::SweeperAsk;
+pub use blobs::cells::CellName;
+pub use blobs::check::Flaw;
+pub use blobs::rows::tables_with_blobs;
 pub use client_port::ClientPortError;
 pub use data_directory::DataDirectoryError;
 #[cfg(feature = "etcd")]
@@ -48,6 +52,7 @@ pub use front::{Front, FrontInput, FrontOutput};
 pub use gateway_server::{GatewayServer, GatewayServerError, GatewaySettings};
 pub use names::{FIRST_NUMBER_OF_COMMANDS, NodeRole};
 pub use node::{Node, NodeInput, NodeOutput};
+pub use objects::{Objects, ObjectsAddress, ObjectsError};
 #[cfg(any(feature = "etcd", feature = "postgres"))]
 pub use password::PasswordError;
 #[cfg(feature = "postgres")]

@@ -19,13 +19,14 @@ use iolite_values::CoordinatorId;
 use tokio::net::TcpListener;
 
 use crate::blob_host::BlobHost;
-use crate::blob_store::{BlobAddress, BlobStore, BlobStoreError};
+use crate::blob_store::{BlobStore, BlobStoreError};
 use crate::blobs::asks::Asks;
 use crate::clients::{Doors, Ready, Welcome, gateway, site};
 use crate::config::BlobsConfig;
 use crate::data_directory::{DataDirectory, DataDirectoryError, is_data_directory};
 use crate::gateway_metrics::GatewayMetrics;
 use crate::journal::{self, Failure};
+use crate::objects::ObjectsAddress;
 use crate::recovery::recover_alone;
 use crate::sessions::GatewaySessions;
 use crate::store_metrics::StoreMetrics;
@@ -128,7 +129,7 @@ impl Server {
         let listener = bind(settings.address).await?;
         let address = listener.local_addr().map_err(|source| BindError::Io { address: settings.address, source })?;
         let data = DataDirectory::open(&settings.data, settings.durability)?;
-        let blobs = BlobStore::open(&BlobsConfig::at(BlobAddress::Folder(settings.data.join(BLOBS_FOLDER))))?;
+        let blobs = BlobStore::open(&BlobsConfig::at(ObjectsAddress::Folder(settings.data.join(BLOBS_FOLDER))))?;
         let failed = |source| ServerError::Recovery { data: settings.data.clone(), source };
         let retention = Retention { age: settings.history, ..Retention::default() };
         let replica = recover_alone(&data.recovery, retention).map_err(failed)?;

@@ -131,7 +131,8 @@ fn number(value: &Value) -> u64 {
     value.as_u64().unwrap_or_default()
 }
 
-fn bytes(bytes: u64) -> String {
+/// Bytes with a unit that people read.
+pub fn bytes(bytes: u64) -> String {
     let mut size = bytes as f64;
     for unit in ["B", "KiB", "MiB", "GiB"] {
         if size < 1024.0 {

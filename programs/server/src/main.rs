@@ -78,7 +78,7 @@ fn main() -> ExitCode {
         Command::Serve(arguments) => serve::run(&arguments).map(|()| ExitCode::SUCCESS),
         Command::Cluster(command) => cluster::run(&command),
         Command::Shard(command) => shard::run(&command),
-        Command::Backup(arguments) => backup::take(&arguments).map(|()| ExitCode::SUCCESS),
+        Command::Backup(arguments) => backup::take(&arguments),
         Command::Restore(arguments) => backup::restore(&arguments).map(|()| ExitCode::SUCCESS),
         Command::CheckBackup(arguments) => backup::check(&arguments).map(|()| ExitCode::SUCCESS),
         Command::Blobs(command) => blobs::run(&command),

@@ -1,22 +1,19 @@
 //! A prefix in a bucket of S3, or of what speaks its protocol.
 
+use std::fmt::Display;
 use std::sync::Arc;
-use std::time::Duration;
 
-use object_store::aws::{AmazonS3, AmazonS3Builder};
+use iolite_node::{Objects, ObjectsAddress};
 use object_store::path::Path;
-use object_store::{Error, ObjectStore, ObjectStoreExt as _, RetryConfig};
+use object_store::{Error, ObjectStore, ObjectStoreExt as _};
 
 use super::PlaceError;
-
-/// A server that does not answer for so long is given up.
-const RETRIED_FOR: Duration = Duration::from_secs(30);
 
 #[derive(Clone, Debug)]
 pub(super) struct Bucket {
     /// As it was asked for.
     text: String,
-    store: Arc<AmazonS3>,
+    store: Arc<dyn ObjectStore>,
     prefix: Path,
 }
 
@@ -27,12 +24,9 @@ impl Bucket {
         if bucket.is_empty() {
             return Err(PlaceError::NoBucket(text.to_owned()));
         }
-        // The provider of TLS that all of this program uses. Somebody may have said so before.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let retry = RetryConfig { max_retries: 5, retry_timeout: RETRIED_FOR, ..RetryConfig::default() };
-        let store = AmazonS3Builder::from_env().with_bucket_name(bucket).with_retry(retry).build();
-        let store = store.map_err(|error| refused(text, &error))?;
-        Ok(Bucket { text: text.to_owned(), store: Arc::new(store), prefix: Path::from(prefix) })
+        let address = ObjectsAddress::Bucket { bucket: bucket.into(), prefix: prefix.into() };
+        let Objects { store, prefix } = Objects::open(&address).map_err(|error| refused(text, &error))?;
+        Ok(Bucket { text: text.to_owned(), store, prefix })
     }
 
     pub async fn is_empty(&self) -> Result<bool, PlaceError> {
@@ -69,6 +63,6 @@ impl Bucket {
     }
 }
 
-fn refused(path: &str, error: &Error) -> PlaceError {
+fn refused(path: &str, error: &impl Display) -> PlaceError {
     PlaceError::S3 { path: path.to_owned(), problem: error.to_string().replace('\n', " ") }
 }

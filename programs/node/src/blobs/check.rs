@@ -3,35 +3,44 @@
 //! Invariant: a chunk counts as a problem only if the row still names it after it was found so. Memory is a page of rows and so many chunks.
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 use iolite_blobs::{ObjectName, Walk, blob_of_cell, blobs_of_row};
 use iolite_store::RowAt;
-use iolite_values::{Blob, ChunkId, Chunks, ColumnId, Interest, KeyRange, LeaseName, Schema, StoreIncarnation, Value};
+use iolite_values::{Blob, ChunkId, Chunks, ColumnId, Interest, KeyRange, LeaseName, Schema, StoreIncarnation};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use crate::Standing;
 use crate::blob_store::{BlobStore, Unavailable};
 use crate::blobs::asks::Asks;
+use crate::blobs::cells::CellName;
 use crate::blobs::rows::{Pages, SweepError, read_now, schema_at, tables_with_blobs};
 
 /// Chunks that a check reads at a time.
 pub(crate) const CHECKS_OPEN_MAX: usize = 16;
 
 /// The state of an object that is no good.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Flaw {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Flaw {
     Missing,
     /// The content has another id, or it is no node where the tree has one.
     Changed,
 }
 
+impl fmt::Display for Flaw {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Flaw::Missing => "missing",
+            Flaw::Changed => "changed",
+        })
+    }
+}
+
 /// A chunk that a row names, and that is not there or not what its name says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Problem {
-    pub table: String,
-    pub key: String,
-    pub column: String,
+    pub cell: CellName,
     pub object: ObjectName,
     pub flaw: Flaw,
 }
@@ -100,7 +109,7 @@ impl<'a> Check<'a> {
         let named = self.leases_now(row, column).await?;
         for (object, flaw) in flaws.into_iter().filter(|(object, _)| named.contains(&object.lease)) {
             self.checked.problems += 1;
-            let problem = self.problem(row, column, object, flaw);
+            let problem = Problem { cell: CellName::of(&self.schema, row, column), object, flaw };
             self.tell(CheckNews::Problem(problem)).await;
         }
         Ok(())
@@ -163,30 +172,6 @@ impl<'a> Check<'a> {
             Some(Chunks::Inline(_)) | None => BTreeSet::new(),
         })
     }
-
-    fn problem(&self, row: &RowAt, column: ColumnId, object: ObjectName, flaw: Flaw) -> Problem {
-        let table = self.schema.table_by_id(row.table);
-        let column = table.and_then(|table| table.column(column)).map_or("?", |(name, _)| name);
-        let name = self.schema.table_name(row.table).unwrap_or("?");
-        let key = row.key.values().unwrap_or_default();
-        let key: Vec<String> = key.iter().map(shown).collect();
-        Problem { table: name.into(), key: key.join(", "), column: column.into(), object, flaw }
-    }
 }
 
 type Looked = Result<(ObjectName, Result<Option<Vec<u8>>, Unavailable>), tokio::task::JoinError>;
-
-/// A value of a key, for people.
-fn shown(value: &Value) -> String {
-    match value {
-        Value::Null => "null".into(),
-        Value::Bool(value) => value.to_string(),
-        Value::Int(value) => value.to_string(),
-        Value::Float(value) => value.to_string(),
-        Value::String(text) => format!("{text:?}"),
-        Value::Bytes(bytes) => format!("0x{}", bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>()),
-        Value::Id(id) => id.to_string(),
-        // No key has any.
-        Value::Blob(blob) => format!("{blob:?}"),
-    }
-}

@@ -13,7 +13,8 @@ use iolite_host::{Commands, Stop};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use crate::blobs::check::{Check, CheckNews, Checked, Flaw, Problem};
+use crate::blobs::cells::CellName;
+use crate::blobs::check::{Check, CheckNews, Checked, Problem};
 use crate::blobs::pass::Order;
 use crate::blobs::sweeper::{SWEEPS_MAX, Sweeper};
 
@@ -189,11 +190,8 @@ async fn check(sweeper: Arc<Sweeper>, is_checking: Arc<AtomicBool>, lines: Lines
 fn news_line(news: CheckNews) -> Value {
     match news {
         CheckNews::Progress(checked) => json!({ "progress": counted(checked) }),
-        CheckNews::Problem(Problem { table, key, column, object, flaw }) => {
-            let flaw = match flaw {
-                Flaw::Missing => "missing",
-                Flaw::Changed => "changed",
-            };
+        CheckNews::Problem(Problem { cell: CellName { table, key, column }, object, flaw }) => {
+            let flaw = flaw.to_string();
             json!({ "problem": {
                 "table": table, "key": key, "column": column, "chunk": object.chunk.to_string(),
                 "object": object.to_string(), "flaw": flaw,

@@ -238,9 +238,9 @@ mod tests {
     use iolite_values::ChunkId;
 
     use super::*;
-    use crate::blob_store::BlobAddress;
     use crate::blobs::asks::SweeperAsk;
     use crate::config::BlobsConfig;
+    use crate::objects::ObjectsAddress;
 
     const AT: Timestamp = Timestamp::from_u64(7);
     const STORE: StoreIncarnation = StoreIncarnation(Id::from_u128(5));
@@ -267,7 +267,7 @@ mod tests {
     /// Sweeps a store that has one object, which nothing names. Says whether that is left.
     async fn sweep(valid: impl Fn(&[Read]) -> Reply + Send + Sync + 'static) -> (SweepReport, bool) {
         let folder = std::env::temp_dir().join(format!("iolite-pass-{:032x}", random_id()));
-        let chunks = BlobStore::open(&BlobsConfig::at(BlobAddress::Folder(folder.clone()))).expect("it is made");
+        let chunks = BlobStore::open(&BlobsConfig::at(ObjectsAddress::Folder(folder.clone()))).expect("it is made");
         let lease = LeaseName(Id::from_u128(9));
         let object = ObjectName { store: STORE, lease, chunk: ChunkId::of(b"a") };
         chunks.store(object, b"a".into()).await.expect("stored");

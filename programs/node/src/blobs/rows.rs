@@ -109,7 +109,7 @@ pub(crate) async fn schema_at(asks: &Asks, at: Timestamp) -> Result<Schema, Swee
 }
 
 /// The tables that have a column of blobs.
-pub(crate) fn tables_with_blobs(schema: &Schema) -> Vec<TableId> {
+pub fn tables_with_blobs(schema: &Schema) -> Vec<TableId> {
     let with_blobs = schema.tables().filter(|(_, table)| table.data_columns().any(|(_, column)| column.is_blob()));
     with_blobs.map(|(name, _)| TableId::of(name)).collect()
 }

@@ -246,8 +246,8 @@ fn joined(before: SweepReport, later: &SweepReport) -> SweepReport {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::blob_store::BlobAddress;
     use crate::config::BlobsConfig;
+    use crate::objects::ObjectsAddress;
 
     #[test]
     fn a_store_is_swept_once_a_day_and_at_once_when_it_becomes_nearly_full() {
@@ -266,7 +266,7 @@ mod tests {
     #[tokio::test]
     async fn two_sweeps_go_on_at_a_time_and_a_third_is_refused() {
         let folder = std::env::temp_dir().join(format!("iolite-sweeps-{:032x}", iolite_host::random_id()));
-        let chunks = BlobStore::open(&BlobsConfig::at(BlobAddress::Folder(folder.clone()))).expect("it is made");
+        let chunks = BlobStore::open(&BlobsConfig::at(ObjectsAddress::Folder(folder.clone()))).expect("it is made");
         // The gateway serves nobody yet, so they wait.
         let sweeper = Sweeper::new(Asks::new(|_| {}), chunks, &Metrics::default(), |_| {});
         let order = Order { is_dry: false, grace: Duration::ZERO };

@@ -6,7 +6,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::error::ConfigProblem;
-use crate::blob_store::BlobAddress;
+use crate::blob_store::BlobStoreError;
+use crate::objects::ObjectsAddress;
 
 /// For how long chunks stay that no row names any more, unless it is said.
 pub const GRACE: Duration = Duration::from_secs(60 * 60);
@@ -14,7 +15,7 @@ pub const GRACE: Duration = Duration::from_secs(60 * 60);
 /// The store of chunks of a gateway.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlobsConfig {
-    pub address: BlobAddress,
+    pub address: ObjectsAddress,
     /// Bytes of chunks after which nothing more is stored.
     pub bytes_max: Option<u64>,
     /// From when a sweep has found garbage until it deletes it.
@@ -38,7 +39,7 @@ pub struct BlobsTable {
 
 impl BlobsConfig {
     /// Without a bound and a trace.
-    pub fn at(address: BlobAddress) -> BlobsConfig {
+    pub fn at(address: ObjectsAddress) -> BlobsConfig {
         BlobsConfig { address, bytes_max: None, grace: GRACE, trace: None }
     }
 
@@ -47,7 +48,7 @@ impl BlobsConfig {
         if bytes_max == Some(0) {
             return Err(ConfigProblem::BlobBytes);
         }
-        let address = BlobAddress::parse(&store, folder)?;
+        let address = ObjectsAddress::parse(&store, folder).map_err(BlobStoreError::from)?;
         let (grace, trace) = (grace_s.map_or(GRACE, Duration::from_secs), trace.map(|trace| folder.join(trace)));
         Ok(BlobsConfig { address, bytes_max, grace, trace })
     }
@@ -64,7 +65,7 @@ mod tests {
 
     #[test]
     fn a_store_has_no_bound_and_an_hour_of_grace_unless_it_is_said() {
-        let config = BlobsConfig::at(BlobAddress::Folder("/etc/iolite/blobs".into()));
+        let config = BlobsConfig::at(ObjectsAddress::Folder("/etc/iolite/blobs".into()));
         assert_eq!(read("store = \"dir:blobs\""), Ok(config.clone()));
         let said = read("store = \"dir:blobs\"\nbytes_max = 1_000\ngrace_s = 0\ntrace = \"trace.json\"");
         let trace = Some("/etc/iolite/trace.json".into());

@@ -16,9 +16,9 @@ use super::blobs::{BlobsConfig, BlobsTable};
 use super::cluster::Cluster;
 use super::error::{ConfigError, ConfigProblem, read};
 use crate::Directory;
-use crate::blob_store::BlobAddress;
 use crate::data_directory::is_data_directory;
 use crate::names::{FIRST_NUMBER_OF_COMMANDS, NodeRole};
+use crate::objects::ObjectsAddress;
 
 /// Milliseconds of a round trip that are added to each: no cluster works with more.
 pub const DELAY_MS_MAX: f64 = 60_000.0;
@@ -298,7 +298,7 @@ impl GatewayConfig {
     /// This file, the token and these, each with the folder that it is in.
     pub(super) fn keep_secret(&mut self, file: &Path, more: impl Iterator<Item = PathBuf>) {
         if let Some(blobs) = &self.blobs {
-            if let BlobAddress::Folder(folder) = &blobs.address {
+            if let ObjectsAddress::Folder(folder) = &blobs.address {
                 self.secrets.push(folder.clone());
             }
             self.secrets.extend(blobs.trace.clone());

@@ -17,13 +17,13 @@ use crate::support::local::Local;
 const SHORT_HISTORY: [&str; 2] = ["--history-ms", "1500"];
 
 /// `iolite blobs` with these arguments, about this server.
-fn blobs(arguments: &[&str], url: &str) -> Output {
+pub fn blobs(arguments: &[&str], url: &str) -> Output {
     let mut command = Command::new(PROGRAM);
     command.arg("blobs").args(arguments).args(["--target", url]).output().expect("the program can be run")
 }
 
 /// The same, which has to succeed.
-fn said(arguments: &[&str], url: &str) -> String {
+pub fn said(arguments: &[&str], url: &str) -> String {
     let Output { status, stdout, stderr } = blobs(arguments, url);
     assert!(status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&stderr));
     String::from_utf8_lossy(&stdout).into_owned()
@@ -34,31 +34,31 @@ fn url(server: &Dev) -> String {
 }
 
 /// The files of all chunks.
-fn chunks(data: &Path) -> Vec<PathBuf> {
+pub fn chunks(data: &Path) -> Vec<PathBuf> {
     let inside = |folder: PathBuf| std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     inside(data.join("blobs")).flat_map(inside).flat_map(inside).collect()
 }
 
-fn connect(sync_url: &str, token: &str) -> Client {
+pub fn connect(sync_url: &str, token: &str) -> Client {
     Client::connect(sync_url, token, app(), options()).expect("in memory")
 }
 
-async fn confirmed(call: Result<MutationHandle, CallError>) {
+pub async fn confirmed(call: Result<MutationHandle, CallError>) {
     let call = call.expect("called");
     timeout(PATIENCE, call.confirmed()).await.expect("in time").expect("confirmed");
 }
 
-async fn add(client: &Client, number: i64) {
+pub async fn add(client: &Client, number: i64) {
     let photo = client.blobs().put_bytes(&content(number)).await.expect("there is room");
     confirmed(client.mutate("add", &(number, &photo))).await;
 }
 
-async fn photos(client: &Client) -> Vec<Photo> {
+pub async fn photos(client: &Client) -> Vec<Photo> {
     timeout(PATIENCE, client.online()).await.expect("in time").expect("let in");
     client.read(View::Confirmed, |tx| tx.all::<Photo>()).await.expect("it can be read").to_vec()
 }
 
-async fn read(client: &Client, number: i64, photo: &Blob) -> Vec<u8> {
+pub async fn read(client: &Client, number: i64, photo: &Blob) -> Vec<u8> {
     let (blobs, column) = (client.blobs(), "photo");
     timeout(PATIENCE, blobs.read("photos", number, column, photo)).await.expect("in time").expect("it is there")
 }

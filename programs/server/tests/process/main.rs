@@ -5,6 +5,7 @@ mod support;
 
 mod app_files;
 mod attack;
+mod blob_backups;
 mod blob_sweeps;
 mod blobs;
 mod data_folder;
