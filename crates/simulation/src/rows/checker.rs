@@ -31,7 +31,7 @@ pub fn check(history: &History) -> Result<States, Violation> {
         last = replay::check(history, *store, &commits)?;
         sets::check(history, *store, &commits, &last)?;
         ends::check(history, *store, &commits, &last)?;
-        conflicts::check_told(history, *store)?;
+        conflicts::check_told(history, *store, &commits)?;
     }
     if let Some(wrong) = history.rows.wrong.first() {
         return Err(Violation::new(Invariant::Conflicts, wrong.clone()));

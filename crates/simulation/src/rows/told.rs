@@ -21,6 +21,8 @@ pub struct RowsTold {
     pub conflicts: Vec<ConflictTold>,
     /// The calls that people decided against. If its process ends before a client tells that one is overruled, nobody is told.
     pub decided_against: BTreeSet<Issued>,
+    /// The values of notes that people kept with a local row: by client and row. They may be of a call that was refused before, which the row still shows.
+    pub kept_local: BTreeSet<(ClientIndex, RowKey, ColumnId, i64)>,
     /// Ends of one call that were told with two timestamps.
     pub told_twice: Vec<(Issued, Timestamp, Timestamp)>,
     /// The faults that showed at once, in words.
@@ -195,8 +197,13 @@ impl RowsTold {
             let rests = Rests { place, bases: vec![(From::Run, server.clone())] };
             match keep {
                 Keep::Local => {
-                    let local = conflict.local.iter().flat_map(|row| COLUMNS.map(|own| number(row, ColumnId::of(own))));
-                    own.keeps_refused |= local.flatten().any(|value| value < 0);
+                    let columns = COLUMNS.map(ColumnId::of).into_iter();
+                    let values: Vec<(ColumnId, i64)> = columns
+                        .filter_map(|column| Some((column, number(conflict.local.as_ref()?, column)?)))
+                        .collect();
+                    own.keeps_refused |= values.iter().any(|(_, value)| *value < 0);
+                    let kept = |(column, value)| (client, conflict.key.clone(), column, value);
+                    self.kept_local.extend(values.into_iter().map(kept));
                     for call in &conflict.calls {
                         let rests = self.calls.get_mut(&(client, *call)).and_then(|own| own.rests.get_mut(&id));
                         rests.into_iter().for_each(|rests| rests.bases.push((From::Decision(by), server.clone())));

@@ -3,17 +3,17 @@
 use std::collections::BTreeSet;
 
 use iolite_client::Base;
-use iolite_values::{RowKey, StoreIncarnation};
+use iolite_values::{RowKey, StoreIncarnation, Write};
 
 use super::States;
-use crate::checker::{Invariant, Violation};
+use crate::checker::{Commits, Invariant, Violation};
 use crate::history::{EndedAs, History};
 use crate::rows::app::Synced;
 use crate::world::ClientNode;
 
 /// # Errors
 /// A conflict between a row and itself, or of a call that the row contained.
-pub fn check_told(history: &History, store: StoreIncarnation) -> Result<(), Violation> {
+pub fn check_told(history: &History, store: StoreIncarnation, commits: &Commits) -> Result<(), Violation> {
     for told in history.rows.conflicts.iter().filter(|told| told.store == Some(store)) {
         let server = told.conflict.server.clone().unwrap_or_default();
         if told.conflict.base == Base::Row(server) {
@@ -21,8 +21,16 @@ pub fn check_told(history: &History, store: StoreIncarnation) -> Result<(), Viol
         }
         for call in &told.conflict.calls {
             let end = history.calls.get(&(told.client, *call)).and_then(|called| called.ends.get(&Some(store)));
+            // A call of which nothing had to be sent is confirmed by the rows as they were.
+            let has_written = |at| {
+                let writes = commits.by_time.get(at).and_then(|own| own.writes.as_ref());
+                let is_of_row =
+                    |own: &Write| own.cell.table == Synced::Notes.table() && own.cell.row == told.conflict.key;
+                writes.is_some_and(|writes| writes.iter().any(is_of_row))
+            };
             if let Some(EndedAs::Confirmed(at)) = end.map(|end| &end.how)
                 && *at <= told.at
+                && has_written(at)
             {
                 let what = format!("{told:?} is told, and the row contains {call:?} since {at:?}");
                 return Err(Violation::new(Invariant::Conflicts, what));

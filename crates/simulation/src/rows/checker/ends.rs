@@ -90,8 +90,17 @@ fn check_kept(
                     "neither does the server refuse it, nor was a row gone that it updates: {rows:?}, of the calls {others:?}"
                 ));
             }
-            match keeps.effects.iter().find(|effect| end.how != EndedAs::Overruled && was_ever(effect, states)) {
-                Some(effect) => wrong(format!("{effect:?} was in the store all the same")),
+            let is_wrong = |effect: &&Effect| {
+                end.how != EndedAs::Overruled
+                    && was_ever(effect, states)
+                    && !was_kept_by_person(history, call.0, effect)
+            };
+            match keeps.effects.iter().find(is_wrong) {
+                Some(effect) => {
+                    let rows = states.of(effect.table.table(), &effect.key);
+                    let others = calls_of(history, (call.0, effect.table, effect.key.clone()));
+                    wrong(format!("{effect:?} was in the store all the same: {rows:?}, of the calls {others:?}"))
+                }
                 None => Ok(()),
             }
         }
@@ -115,6 +124,13 @@ fn is_there(effect: &Effect, at: Timestamp, states: &States) -> bool {
         Some((column, value)) => number(&row, column) == Some(value),
         None => !row.exists(),
     }
+}
+
+/// Whether a person kept a local row that shows an effect.
+fn was_kept_by_person(history: &History, client: ClientIndex, effect: &Effect) -> bool {
+    effect.did.value().is_some_and(|(column, value)| {
+        effect.table == Synced::Notes && history.rows.kept_local.contains(&(client, effect.key.clone(), column, value))
+    })
 }
 
 fn was_ever(effect: &Effect, states: &States) -> bool {
@@ -171,7 +187,8 @@ fn check_refused_groups(history: &History, store: StoreIncarnation) -> Result<()
         if *life != called.life {
             unknown.insert((call.0, *at));
         }
-        if keeps.effects.iter().any(|effect| effect.table == Synced::Notes) {
+        // A decision for the local row has no effects of its own.
+        if keeps.rests.keys().any(|(table, _)| *table == Synced::Notes) {
             refused.entry((call.0, *at)).or_default().push((*call, keeps));
         }
     }
@@ -191,7 +208,11 @@ fn check_refused_groups(history: &History, store: StoreIncarnation) -> Result<()
         if let Some((call, keeps)) =
             together.iter().find(|(_, keeps)| !keeps.rests.keys().any(|row| rows.contains(row)))
         {
-            let what = format!("{call:?} with {keeps:?} was refused, and shares no row with what the server refuses");
+            let ends = together.iter().map(|(call, keeps)| (call, keeps, &history.calls[call].ends));
+            let ends: Vec<_> = ends.collect();
+            let what = format!(
+                "{call:?} with {keeps:?} was refused, and shares no row with what the server refuses: {ends:?}"
+            );
             return Err(Violation::new(Invariant::Durability, what));
         }
     }
