@@ -4,11 +4,12 @@ mod harness;
 
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::time::Duration;
 
 use harness::{Harness, Stop, at, hits, key};
 use iolite_client::{Choice, Client, Content, Keep, Limits, MutationStatus, Output, Pending, RunOf, View};
 use iolite_values::{Cell, CellState, ColumnId, Counter, Decision, Operation, Read, Row, TableId, Value, Write};
-use iolite_wire::message::{Advance, Submit, Verdict};
+use iolite_wire::message::{Advance, FromClient, Submit, Verdict};
 
 fn cards() -> TableId {
     TableId::of("cards")
@@ -348,6 +349,109 @@ fn a_strong_mutation_that_a_restart_finds_rests_on_confirmed_rows_and_does_not_r
     harness.settle();
     assert!(harness.runs_of(RunOf::Mutation(strong)) < 5);
     assert_eq!(pending(&harness, strong).would_reject, None);
+}
+
+#[test]
+fn a_call_that_gives_up_on_what_the_device_shows_ends_at_once_and_runs_no_more() {
+    let (mut harness, _) = app();
+    harness.mutator("unless", |tx| match tx.row(cards(), &key(1))? {
+        Some(row) if row.cell(text(1).column) == Some(&CellState::Scalar(Value::from("mine"))) => {
+            Err(Stop::Abort("it is mine"))
+        }
+        _ => Ok(tx.write(text(1), Operation::Put(Value::from("new")))?),
+    });
+    harness.disconnect();
+    harness.mutate("edit");
+    let call = harness.mutate("unless");
+    assert_eq!(*harness.last_status(call), MutationStatus::Rejected { reason: "it is mine".into() });
+    assert_eq!(harness.runs_of(RunOf::Mutation(call)), 1);
+}
+
+#[test]
+fn a_restored_store_is_asked_what_came_of_a_set_before_it_is_sent_again() {
+    let (mut harness, _) = app();
+    let call = harness.mutate("edit");
+    let set = only(harness.take_submits());
+    harness.disconnect();
+    harness.link();
+    harness.welcome(2);
+    let asked = only(harness.take_submits());
+    assert!(asked.counter == set.counter && matches!(asked.decision, Decision::Abort(_)), "{asked:?}");
+    harness.decide(set.counter, 1, 20, set.decision.writes().to_vec(), Verdict::Committed(at(20)));
+    assert_eq!(*harness.last_status(call), MutationStatus::Confirmed { at: at(20) });
+    assert!(harness.take_submits().is_empty());
+}
+
+#[test]
+fn a_version_of_the_app_without_the_table_loses_no_call_and_acknowledges_no_open_set() {
+    let (mut harness, _) = app();
+    let call = harness.mutate("edit");
+    let set = only(harness.take_submits());
+    let without =
+        r#"{"tables":{"hits":{"columns":{"id":{"type":"int"},"value":{"type":"counter"}},"key":["id"],"live":true}}}"#;
+    let mut older = Harness::on_with_schema(harness.storage.clone(), without);
+    older.mutator("hit", |tx| Ok(tx.write(hits(1), Operation::Add(1))?));
+    older.connect();
+    let hit = older.mutate("hit");
+    let submit = only(older.take_submits());
+    older.decide(hit, 1, 20, submit.decision.writes().to_vec(), Verdict::Committed(at(20)));
+    older.pass(Duration::from_secs(1));
+    let acknowledged = |message: &FromClient| match message {
+        FromClient::Acknowledge(through) => *through >= set.counter,
+        _ => false,
+    };
+    assert!(!older.take_sent().iter().any(acknowledged));
+    let mut newer = Harness::on(older.storage.clone());
+    let found: Vec<_> = newer.client.pending().map(|pending| (pending.counter, pending.name)).collect();
+    assert_eq!(found, [(call, Some("edit".into()))]);
+}
+
+#[test]
+fn a_decision_cannot_be_taken_back() {
+    let (mut harness, _) = app();
+    harness.disconnect();
+    let call = harness.mutate("edit");
+    come_back(&mut harness, put(1, "theirs"));
+    harness.disconnect();
+    let server = harness.client.conflicts("cards").expect("it is causal")[0].server_version;
+    let choice = Choice { key: key(1), server, keep: Keep::Local };
+    let decided = harness.client.resolve(harness.now.wall, "cards", &[choice]).expect("nothing moved");
+    harness.settle();
+    harness.client.cancel(decided);
+    harness.settle();
+    assert!(matches!(harness.last_status(decided), MutationStatus::Pending(_)));
+    assert!(matches!(harness.last_status(call), MutationStatus::Pending(_)));
+}
+
+#[test]
+fn an_end_that_no_commit_tells_of_is_told_once_it_is_stored() {
+    let (mut harness, _) = app();
+    harness.mutator("undo", |tx| Ok(tx.delete(cards(), &key(2))?));
+    harness.disconnect();
+    let calls = [harness.mutate("add"), harness.mutate("undo")];
+    harness.stores = false;
+    come_back(&mut harness, put(1, "theirs"));
+    assert!(calls.iter().all(|call| matches!(harness.last_status(*call), MutationStatus::Pending(_))));
+    harness.store();
+    assert!(calls.iter().all(|call| *harness.last_status(*call) == MutationStatus::Confirmed { at: at(30) }));
+    assert!(harness.take_submits().is_empty(), "there is nothing to send");
+}
+
+#[test]
+fn a_decision_that_writes_nothing_is_confirmed_once_it_is_stored() {
+    let (mut harness, _) = app();
+    harness.disconnect();
+    harness.mutate("edit");
+    come_back(&mut harness, put(1, "theirs"));
+    harness.stores = false;
+    let server = harness.client.conflicts("cards").expect("it is causal")[0].server_version;
+    let choice = Choice { key: key(1), server, keep: Keep::Server };
+    let decided = harness.client.resolve(harness.now.wall, "cards", &[choice]).expect("nothing moved");
+    harness.settle();
+    let is_told = |harness: &Harness| harness.statuses.iter().any(|(counter, _)| *counter == decided);
+    assert!(!is_told(&harness));
+    harness.store();
+    assert!(is_told(&harness));
 }
 
 #[test]

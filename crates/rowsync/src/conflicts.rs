@@ -1,15 +1,18 @@
 //! Conflicts: kept effects whose base is not the row that the server has, and how a person decides.
 //!
 //! Invariants: a conflict is derived from rows, and ends by itself if the row is again what was read. A choice counts only for the server's row that the
-//! person looked at. All choices of one `resolve` take effect, or none.
+//! person looked at. All choices of one `resolve` take effect, or none. A decision that can never be sent is refused, so it ends no call.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-use iolite_values::{Counter, Row, RowKey, Table, Timestamp};
+use iolite_values::{Blob, Chunks, ColumnId, Counter, LeaseName, Row, RowKey, Table, Timestamp, Value};
 
 use crate::chain::{Base, Chain, Judged, Kept};
-use crate::change::{Cells, Change};
+use crate::change::{Cells, Change, scalar};
+use crate::limits::{GROUP_BYTES_MAX, SET_WRITES_MAX};
 use crate::rowsync::{Broken, Call, Confirmed, Ending, How, RowSync, Scheme};
+use crate::sets::tree;
 use crate::stored::Entry;
 use crate::{RowVersion, row_version};
 
@@ -57,6 +60,14 @@ pub enum ResolveError {
     CounterUsed(Counter),
     #[error("a row has up to {max} cells", max = Table::COLUMNS_MAX)]
     TooManyCells,
+    #[error(
+        "these decisions would be sent together, and have more than a change set holds: decide about fewer rows at once"
+    )]
+    TooLarge,
+    #[error(
+        "the blob that row {0:?} shows here was replaced or deleted on the server meanwhile, so it cannot be kept as it is: keep the server's row, or put the content again and choose it by values"
+    )]
+    BlobReplaced(RowKey),
 }
 
 /// The outcome of [`RowSync::resolve`].
@@ -141,12 +152,30 @@ impl RowSync {
             .filter(|(_, keep)| !matches!(keep, Keep::Local))
             .flat_map(|(conflict, _)| conflict.calls.iter().copied())
             .collect();
+        let chosen: Vec<RowKey> = conflicts.keys().cloned().collect();
+        let mut next = self.clone();
         for (conflict, keep) in conflicts.into_values() {
-            self.decide(by, conflict, keep);
+            next.decide(by, conflict, keep);
         }
-        let endings: Vec<Ending> = overruled.into_iter().filter_map(|call| self.overrule(call, by)).collect();
-        self.bytes = self.count_bytes();
+        let endings: Vec<Ending> = overruled.into_iter().filter_map(|call| next.overrule(call, by)).collect();
+        next.bytes = next.count_bytes();
+        next.check_sendable(by, &chosen)?;
+        *self = next;
         Ok(Resolved { endings, is_kept: self.calls.contains_key(&by) })
+    }
+
+    /// # Errors
+    /// What a decision writes can never be sent.
+    fn check_sendable(&self, by: Counter, chosen: &[RowKey]) -> Result<(), ResolveError> {
+        let (bytes, writes) = self.size_of_group(&self.group_of(by));
+        if bytes > GROUP_BYTES_MAX || writes > SET_WRITES_MAX {
+            return Err(ResolveError::TooLarge);
+        }
+        let has_replaced = |key: &&RowKey| {
+            let chain = self.waiting(key).filter(|chain| chain.calls().contains(&by));
+            chain.is_some_and(|chain| chain.fold().is_some_and(|change| names_replaced_blob(&change, &chain.onto)))
+        };
+        chosen.iter().find(has_replaced).map_or(Ok(()), |key| Err(ResolveError::BlobReplaced(key.clone())))
     }
 
     fn choosable(
@@ -173,7 +202,7 @@ impl RowSync {
         let change = match keep {
             Keep::Local => Some(Change::between(&server, &conflict.local.unwrap_or_default())),
             Keep::Server => None,
-            Keep::Values(cells) if server.exists() => Some(Change::Update(cells.clone())),
+            Keep::Values(cells) if server.exists() => Some(Change::Update(without_same_blobs(cells, &server))),
             Keep::Values(cells) => Some(Change::Insert(cells.clone())),
         };
         if let Some(chain) = self.rows.get_mut(&conflict.key).and_then(|kept| kept.waiting.as_mut()) {
@@ -215,5 +244,31 @@ impl RowSync {
             self.dirty.insert(Entry::Call(by));
         }
         Some(Ending { call, how: How::Overruled })
+    }
+}
+
+/// The server has these blobs already, and no row takes a blob of another one.
+fn without_same_blobs(cells: &Cells, server: &Row) -> Cells {
+    let is_same = |(column, value): &(&ColumnId, &Value)| {
+        tree(value).is_some() && server.cell(**column).and_then(scalar) == Some(*value)
+    };
+    cells.iter().filter(|cell| !is_same(cell)).map(|(column, value)| (*column, value.clone())).collect()
+}
+
+/// Whether a change puts a blob that the server's row does not hold: its chunks are of another blob, which may be swept by now.
+fn names_replaced_blob(change: &Change, server: &Row) -> bool {
+    let is_replaced = |(column, value): (&ColumnId, &Value)| {
+        let Some(own) = tree(value) else { return false };
+        let held = server.cell(*column).and_then(scalar).and_then(tree);
+        let held = held.map_or(&[][..], leases);
+        !own.waits_for_lease() || leases(own).iter().any(|lease| !held.contains(lease))
+    };
+    change.cells().into_iter().flatten().any(is_replaced)
+}
+
+fn leases(blob: &Arc<Blob>) -> &[LeaseName] {
+    match blob.chunks() {
+        Chunks::Inline(_) => &[],
+        Chunks::Tree(tree) => tree.leases(),
     }
 }

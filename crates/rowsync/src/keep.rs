@@ -106,12 +106,12 @@ impl RowSync {
                 group.calls.extend(own.calls);
             }
         }
-        let chain = |key| next.waiting(key).or_else(|| self.waiting(key));
-        let changes = group.keys.iter().filter_map(|key| Some((key, chain(key)?.fold()?)));
-        changes.fold((0, 0), |(bytes, writes), (key, change)| {
-            let own = 2 * key.as_bytes().len() + change.size_bytes();
-            (bytes + own, writes + 1 + change.cells().map_or(0, |cells| cells.len()))
-        })
+        size_of(&group, |key| next.waiting(key).or_else(|| self.waiting(key)))
+    }
+
+    /// Bytes and writes of a group that waits.
+    pub(crate) fn size_of_group(&self, group: &Group) -> (usize, usize) {
+        size_of(group, |key| self.waiting(key))
     }
 
     fn adopt(&mut self, next: RowSync) {
@@ -152,6 +152,14 @@ impl RowSync {
         self.calls.entry(call).or_default().keys.insert(key.clone());
         self.dirty.extend([Entry::Row(key.clone()), Entry::Call(call)]);
     }
+}
+
+fn size_of<'a>(group: &Group, chain: impl Fn(&RowKey) -> Option<&'a Chain>) -> (usize, usize) {
+    let changes = group.keys.iter().filter_map(|key| Some((key, chain(key)?.fold()?)));
+    changes.fold((0, 0), |(bytes, writes), (key, change)| {
+        let own = 2 * key.as_bytes().len() + change.size_bytes();
+        (bytes + own, writes + 1 + change.cells().map_or(0, |cells| cells.len()))
+    })
 }
 
 /// The part of a row that is kept as a base.

@@ -222,12 +222,9 @@ impl RowSync {
         endings
     }
 
-    /// The server has another history. What the open set did in the one before says nothing, and no copy of it can take effect.
+    /// The server has another history. It may be a restored one that has the open set, so the set is closed: the answer tells.
     pub fn history_lost(&mut self) {
-        if self.set.take().is_some() {
-            self.dirty.insert(Entry::Set);
-        }
-        self.go_back(Timestamp::ZERO);
+        self.stage(Stage::Closing(Why::Restarted));
         for (key, kept) in &mut self.rows {
             if let Some(waiting) = &mut kept.waiting {
                 waiting.judge_from = Timestamp::ZERO;
@@ -394,7 +391,7 @@ fn updates_none(chain: &Chain, confirmed: Confirmed<'_>) -> Option<Counter> {
 }
 
 /// The blob of a value, if it is a tree of chunks.
-fn tree(value: &Value) -> Option<&Arc<Blob>> {
+pub(crate) fn tree(value: &Value) -> Option<&Arc<Blob>> {
     match value {
         Value::Blob(blob) => matches!(blob.chunks(), Chunks::Tree(_)).then_some(blob),
         Value::Null

@@ -64,6 +64,22 @@ fn a_group_has_so_many_bytes() {
 }
 
 #[test]
+fn a_decision_about_more_than_a_set_holds_is_refused_and_ends_no_call() {
+    let mut device = Device::causal();
+    for row in 1..=3 {
+        device.other(row, Some(note("a", 0)));
+        device.call(&[put(row, TEXT, long(GROUP_BYTES_MAX / 2 - 200))]);
+        device.other(row, Some(note("theirs", 0)));
+    }
+    let found = device.conflicts().into_iter();
+    let choices: Vec<Choice> =
+        found.map(|own| Choice { key: own.key, server: own.server_version, keep: Keep::Local }).collect();
+    assert_eq!(device.choose(&choices), Err(ResolveError::TooLarge));
+    assert_eq!(device.conflicts().len(), 3);
+    assert!(device.choose(&choices[..2]).expect("these fit").is_kept);
+}
+
+#[test]
 fn a_table_keeps_so_many_calls_rows_and_bytes() {
     let mut rows = RowSync::new(table(), Scheme::Causal);
     let mut next = 0;

@@ -275,6 +275,29 @@ fn all_choices_count_or_none() {
     assert_eq!(resolved, Resolved { endings: calls.map(|call| ended(call, How::Overruled)).into(), is_kept: false });
 }
 
+fn with_photo(text: &str, photo: Value) -> Row {
+    let cells = note(text, 0).cells().map(|(column, state)| (column, state.clone())).collect::<Vec<_>>();
+    Row::from_parts(true, cells.into_iter().chain([(PHOTO, CellState::Scalar(photo))]))
+}
+
+#[test]
+fn a_blob_that_the_server_has_no_more_cannot_be_kept_and_nothing_is_lost() {
+    for server in [None, Some(with_photo("theirs", leased(2, Some(2))))] {
+        let mut device = Device::causal();
+        device.other(1, Some(with_photo("a", leased(1, Some(1)))));
+        device.call(&[put(1, TEXT, "mine")]);
+        device.other(1, server.clone());
+        let found = device.conflicts().remove(0);
+        let choice = |keep| Choice { key: key(1), server: found.server_version, keep };
+        assert_eq!(device.choose(&[choice(Keep::Local)]), Err(ResolveError::BlobReplaced(key(1))));
+        assert_eq!(device.conflicts().len(), 1, "it stays until somebody decides otherwise");
+        let photo = server.map_or(leased(3, None), |_| leased(2, Some(2)));
+        let values = Cells::from([(TEXT, Value::from("mine")), (PIN, Value::Int(0)), (PHOTO, photo)]);
+        device.choose(&[choice(Keep::Values(values))]).expect("its own content, or the server's");
+        assert!(device.due().is_some());
+    }
+}
+
 #[test]
 fn what_an_overruled_call_wrote_elsewhere_stays_with_the_resolution() {
     let mut device = Device::causal();
@@ -315,10 +338,19 @@ fn an_eventual_table_keeps_only_blobs_of_a_base() {
     assert!(!stored.windows(4).any(|bytes| bytes == b"long"));
 }
 
+/// A photo under this lease, or one that waits for a lease.
+fn leased(content: u8, lease: Option<u128>) -> Value {
+    let leases = lease.map(|lease| LeaseName(Id::from_u128(lease))).into_iter().collect();
+    Value::Blob(photo_of(content, leases))
+}
+
 fn photo(lease: bool) -> Arc<Blob> {
-    let root: Vec<_> = (0..4u8).map(|at| ChunkName { lease: 0, id: ChunkId::of(&[at]) }).collect();
+    photo_of(0, if lease { vec![LeaseName(Id::from_u128(9))] } else { Vec::new() })
+}
+
+fn photo_of(content: u8, leases: Vec<LeaseName>) -> Arc<Blob> {
+    let root: Vec<_> = (0..4u8).map(|at| ChunkName { lease: 0, id: ChunkId::of(&[content, at]) }).collect();
     let digest = BlobDigest::of(Cutting::Fixed64K, root.iter().map(|name| name.id), 200_000);
-    let leases = if lease { vec![LeaseName(Id::from_u128(9))] } else { Vec::new() };
     let tree = Tree::new(Cutting::Fixed64K, 0, leases, root).expect("a tree");
     Arc::new(Blob::tree(200_000, digest, tree).expect("a blob"))
 }

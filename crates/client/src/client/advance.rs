@@ -127,7 +127,7 @@ impl Client {
         } else {
             self.queue.unsettle(others);
         }
-        self.judge_kept(&rows, loaded);
+        self.judge_kept(&rows);
         self.note_rows(rows);
         self.note_delivery(&summary, delivered);
         self.note_members(advance.members);

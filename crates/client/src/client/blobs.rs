@@ -425,7 +425,10 @@ impl Client {
             }),
             UploadOutput::Ended(error) => {
                 self.blobs.uploads.remove(&counter);
-                self.give_up(counter, &said(&error));
+                let is_conflict = matches!(error, UploadError::CellChanged { .. }) && self.conflict_over_blob(counter);
+                if !is_conflict {
+                    self.give_up(counter, &said(&error));
+                }
             }
             UploadOutput::Send(_) => {}
         }

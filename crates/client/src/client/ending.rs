@@ -87,18 +87,29 @@ impl Client {
         }
     }
 
-    /// A kept call ended. That is told once it is stored, unless the store has it: a crash before would bring the call back.
-    pub(super) fn note_kept_ended(&mut self, mutation: Mutation, copies: Copies, status: MutationStatus) {
+    /// A kept call ended. That is told once it is stored, unless a commit of the store has it: a crash before would bring the call back.
+    pub(super) fn note_kept_ended(
+        &mut self,
+        mutation: Mutation,
+        copies: Copies,
+        status: MutationStatus,
+        is_committed: bool,
+    ) {
         self.disk.changes.forget_mutation(mutation.counter);
         if let MutationStatus::Rejected { reason } = &status {
             self.keep_refused(&mutation, reason, true);
         }
         self.keep_end_of(&mutation, copies, &status, true);
-        if let MutationStatus::Confirmed { .. } = status {
+        if is_committed {
             return self.tell_end(&mutation, KEPT_ATTEMPT, status);
         }
-        self.disk.due = true;
         self.leader.note_withdrawn(mutation.counter);
+        self.tell_once_stored(mutation, status);
+    }
+
+    /// Tells of the end of a kept call once what this step has changed is stored.
+    pub(super) fn tell_once_stored(&mut self, mutation: Mutation, status: MutationStatus) {
+        self.disk.due = true;
         let stored_with = self.disk.last.next();
         self.disk.untold.push_back(Ended { stored_with, mutation, attempt: KEPT_ATTEMPT, status });
     }

@@ -39,6 +39,8 @@ pub(super) struct Rows {
     shown: Overlay,
     /// The same, of the calls that a restart would find.
     durable: Overlay,
+    /// The first open set of tables that the app's schema lacks.
+    open_elsewhere: Option<Counter>,
     broken: iolite_rowsync::Broken,
 }
 
@@ -82,7 +84,7 @@ impl Rows {
 
     /// The first counter that a set with an unknown outcome has, or one that is not stored yet.
     pub(super) fn first_open_set(&self) -> Option<Counter> {
-        self.tables.values().filter_map(|own| own.rows.open_set()).min()
+        self.tables.values().filter_map(|own| own.rows.open_set()).chain(self.open_elsewhere).min()
     }
 
     pub(super) fn open_sets(&self) -> usize {
@@ -278,8 +280,8 @@ impl Client {
         self.cache.interests.settle(Demand::Kept(table), &kept);
     }
 
-    /// The confirmed rows are others, or some were loaded, which may be held now as they were known before: kept calls are judged on them.
-    pub(super) fn judge_kept(&mut self, changed: &[RowId], loaded: bool) {
+    /// The confirmed rows are others: kept calls are judged on them.
+    pub(super) fn judge_kept(&mut self, changed: &[RowId]) {
         let at = self.cache.at();
         let tables: Vec<TableId> =
             self.rows.tables.iter().filter(|(_, own)| !own.rows.is_empty()).map(|(table, _)| *table).collect();
@@ -293,12 +295,12 @@ impl Client {
             keys.extend(
                 changed.iter().filter(|(of, key)| *of == table && before.contains(key)).map(|(_, key)| key.clone()),
             );
-            if endings.is_empty() && keys.is_empty() && !loaded {
+            if endings.is_empty() && keys.is_empty() {
                 (own.is_doubtful, own.is_unlooked) = (true, true);
                 continue;
             }
             // What ends may have been one of several calls of a row.
-            keys.extend(if endings.is_empty() && !loaded { BTreeSet::new() } else { before });
+            keys.extend(if endings.is_empty() { BTreeSet::new() } else { before });
             self.end_kept(endings);
             self.note_kept(table, keys.into_iter().collect());
         }
@@ -317,33 +319,36 @@ impl Client {
         }
     }
 
-    /// Takes a kept call back that no change set carries.
+    /// Takes a kept call back that no change set carries. A decision stays: without it, what it had kept would cover the server's row unseen.
     pub(super) fn cancel_kept(&mut self, counter: Counter) -> bool {
-        let Some(table) = self.rows.calls.get(&counter).map(|call| call.table) else { return false };
+        let has_name = |call: &&KeptCall| matches!(call.mutation.kind, MutationKind::Named { .. });
+        let Some(table) = self.rows.calls.get(&counter).filter(has_name).map(|call| call.table) else { return false };
         let Some(own) = self.rows.tables.get_mut(&table) else { return false };
         let keys: Vec<RowKey> = own.rows.rows_of(counter).cloned().collect();
         if !own.rows.take_back(counter) {
             return false;
         }
         self.note_kept(table, keys);
-        self.end_kept_call(counter, MutationStatus::Cancelled { reason: "taken back".into() });
+        self.end_kept_call(counter, MutationStatus::Cancelled { reason: "taken back".into() }, false);
         true
     }
 
     fn end_kept(&mut self, endings: Vec<Ending>) {
         for Ending { call, how } in endings {
+            // Of a call without effect no commit tells.
+            let is_committed = matches!(how, How::Confirmed(Some(_)));
             let status = match how {
                 How::Confirmed(at) => MutationStatus::Confirmed { at: at.unwrap_or(self.cache.at()) },
                 How::Overruled => MutationStatus::Overruled,
                 How::Refused(reason) => MutationStatus::Rejected { reason: shortened(reason) },
             };
-            self.end_kept_call(call, status);
+            self.end_kept_call(call, status, is_committed);
         }
     }
 
-    fn end_kept_call(&mut self, counter: Counter, status: MutationStatus) {
+    fn end_kept_call(&mut self, counter: Counter, status: MutationStatus, is_committed: bool) {
         if let Some(call) = self.rows.calls.remove(&counter) {
-            self.note_kept_ended(call.mutation, call.copies, status);
+            self.note_kept_ended(call.mutation, call.copies, status, is_committed);
         }
     }
 

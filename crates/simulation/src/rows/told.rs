@@ -19,8 +19,8 @@ pub type RowOf = (ClientIndex, Synced, RowKey);
 pub struct RowsTold {
     pub calls: BTreeMap<Issued, Keeps>,
     pub conflicts: Vec<ConflictTold>,
-    /// The calls that people decided against. If its process ends before a client tells that one is overruled, nobody is told.
-    pub decided_against: BTreeSet<Issued>,
+    /// The calls that people decided against, and by which decisions. If its process ends before a client tells that one is overruled, nobody is told.
+    pub decided_against: BTreeMap<Issued, BTreeSet<Counter>>,
     /// The values of notes that people kept with a local row: by client and row. They may be of a call that was refused before, which the row still shows.
     pub kept_local: BTreeSet<(ClientIndex, RowKey, ColumnId, i64)>,
     /// Ends of one call that were told with two timestamps.
@@ -226,7 +226,7 @@ impl RowsTold {
         let overruled: BTreeSet<Counter> =
             chosen.iter().flat_map(|(conflict, _)| conflict.calls.iter().copied()).filter(is_overruled).collect();
         for call in overruled {
-            self.decided_against.insert((client, call));
+            self.decided_against.entry((client, call)).or_default().insert(by);
             self.inherit(&mut own, client, call, chosen);
         }
         self.calls.insert((client, by), own);
@@ -269,7 +269,7 @@ impl RowsTold {
         }
     }
 
-    /// A client started again with these calls. Decisions that are not among them were lost, and so was the taking back of those that are.
+    /// A client started again with these calls, of which others have ended otherwise than overruled. Decisions that are not among them were lost, and so was the taking back of those that are.
     pub fn note_restart(
         &mut self,
         client: ClientIndex,
@@ -277,7 +277,19 @@ impl RowsTold {
         has_ended: impl Fn(Counter) -> bool,
     ) {
         let against = &self.decided_against;
-        let is_left = |by: &Counter| pending.contains(by) || has_ended(*by) || against.contains(&(client, *by));
+        // A decision that another one overruled is left if that one is.
+        let is_left = |by: &Counter| {
+            let (mut looked, mut next) = (BTreeSet::new(), vec![*by]);
+            while let Some(by) = next.pop() {
+                if pending.contains(&by) || has_ended(by) {
+                    return true;
+                }
+                if looked.insert(by) {
+                    next.extend(against.get(&(client, by)).into_iter().flatten());
+                }
+            }
+            false
+        };
         for counter in pending {
             let Some(own) = self.calls.get_mut(&(client, *counter)) else { continue };
             for rests in own.rests.values_mut() {

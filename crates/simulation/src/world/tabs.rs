@@ -9,7 +9,7 @@ use super::events::{Event, LeaderThen, TabEvent};
 use super::tab_node::{Leaving, TabNode, note_call};
 use crate::app::SchemaVersion;
 use crate::faults::Fault;
-use crate::history::{ClientIndex, Moment};
+use crate::history::{ClientIndex, EndedAs, Moment};
 use crate::occasions::Occasion;
 
 const MILLISECOND: Moment = 1_000_000;
@@ -123,7 +123,10 @@ impl World {
         node.restart(now, self.broken, &mut self.random, &self.history, &mut self.occasions);
         node.learn_refused(self.moment, &mut self.history);
         let calls = &self.history.calls;
-        let has_ended = |call| calls.get(&(client, call)).is_some_and(|called| !called.ends.is_empty());
+        let has_ended = |call| {
+            let ends = calls.get(&(client, call)).into_iter().flat_map(|called| called.ends.values());
+            ends.into_iter().any(|end| end.how != EndedAs::Overruled)
+        };
         self.history.rows.note_restart(client, &node.pending_counters(), has_ended);
         self.history.delivery.note_position(node.life(), node.client.at());
         // A client that had stored nothing yet is another one now.

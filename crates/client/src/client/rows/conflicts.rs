@@ -8,7 +8,7 @@ use iolite_machine::WallTime;
 use iolite_rowsync::{Choice, Conflict, ResolveError, Scheme, row_version};
 use iolite_values::{Counter, Row, RowKey, TableId};
 
-use super::{KEPT_ATTEMPT, KeptCall, Synced, confirmed};
+use super::{KeptCall, Synced, confirmed};
 use crate::client::Client;
 use crate::client::mutations::CallError;
 use crate::interface::{MutationStatus, Output};
@@ -52,9 +52,9 @@ impl Client {
         let own = self.rows.tables.entry(id).or_insert_with(|| Synced::empty(id, Scheme::Causal, broken));
         let keys: Vec<RowKey> = own.rows.keys().cloned().collect();
         let resolved = own.rows.resolve(counter, choices, at, |key| confirmed(cache, id, key))?;
+        let mutation = Mutation { counter, kind: MutationKind::Closure, called_at: now, ticket: None, log: None };
         if resolved.is_kept {
-            let mutation = Mutation { counter, kind: MutationKind::Closure, called_at: now, ticket: None, log: None };
-            let saving = Some(self.disk.last.next());
+            let (mutation, saving) = (mutation.clone(), Some(self.disk.last.next()));
             self.rows.calls.insert(counter, KeptCall { mutation, table: id, saving, copies: Copies::NoMore });
         }
         self.disk.due = true;
@@ -63,8 +63,7 @@ impl Client {
         if resolved.is_kept {
             self.report_kept(counter);
         } else {
-            let status = MutationStatus::Confirmed { at: self.cache.at() };
-            self.outputs.push_back(Output::Mutation { counter, attempt: KEPT_ATTEMPT, status });
+            self.tell_once_stored(mutation, MutationStatus::Confirmed { at });
         }
         Ok(counter)
     }

@@ -11,7 +11,7 @@ use iolite_wire::client_storage::StoredMutation;
 
 use super::{KeptCall, Synced};
 use crate::client::Client;
-use crate::queue::{Copies, Entry, Mutation, MutationKind};
+use crate::queue::{Copies, Mutation, MutationKind};
 use crate::storage::OpenError;
 use crate::tabs::Ticket;
 
@@ -36,7 +36,13 @@ impl Client {
         let mut of_calls: BTreeMap<Counter, StoredMutation> =
             calls.into_iter().map(|call| (call.counter, call)).collect();
         for (table, entries) in by_table {
-            let Some(scheme) = scheme_of(&self.schema, table) else { continue };
+            let Some(scheme) = scheme_of(&self.schema, table) else {
+                // Another version of the app has the table. Its calls stay, and its open set is acknowledged by that version.
+                let rows = RowSync::restore(table, Scheme::Causal, entries)?;
+                rows.calls().for_each(|call| drop(of_calls.remove(&call)));
+                self.rows.open_elsewhere = self.rows.open_elsewhere.into_iter().chain(rows.open_set()).min();
+                continue;
+            };
             let rows = RowSync::restore(table, scheme, entries)?;
             for counter in rows.calls() {
                 let mutation = restored_call(counter, of_calls.remove(&counter));
@@ -45,8 +51,7 @@ impl Client {
             let closing = rows.closing();
             self.rows.tables.insert(table, Synced::new(rows));
             if let Some(counter) = closing {
-                let (lane, base) = (self.lane_of_rows(table), self.counters.attempts_base());
-                self.queue.push(Entry::closing_set(counter, table, base).in_lane(lane));
+                self.push_closing_set(table, counter);
             }
         }
         // Their effects are gone: they ended, and the app did before it could say so.

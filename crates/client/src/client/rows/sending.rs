@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use iolite_rowsync::RowSync;
+use iolite_rowsync::{RowSync, Scheme};
 use iolite_values::{Blob, Chunks, ColumnId, Counter, Domain, LaneNumber, RowKey, TableId, Timestamp};
 use iolite_wire::message::{Outcome, Rejection};
 
@@ -21,7 +21,35 @@ impl Client {
             self.queue.entries().filter(|entry| entry.is_change_set()).map(Entry::counter).collect();
         sets.into_iter().for_each(|counter| drop(self.queue.remove(counter)));
         self.rows.tables.values_mut().for_each(|own| own.rows.history_lost());
+        let closing: Vec<(TableId, Counter)> =
+            self.rows.tables.iter().filter_map(|(table, own)| Some((*table, own.rows.closing()?))).collect();
+        for (table, counter) in closing {
+            self.push_closing_set(table, counter);
+        }
         self.look_at_kept_again();
+    }
+
+    /// Has the store tell what came of a set, and see to it that no copy takes effect later.
+    pub(super) fn push_closing_set(&mut self, table: TableId, counter: Counter) {
+        let (lane, base) = (self.lane_of_rows(table), self.counters.attempts_base());
+        self.queue.push(Entry::closing_set(counter, table, base).in_lane(lane));
+    }
+
+    /// The server's row has another blob by now than the one that a set shares chunks with. In a causal table that is a conflict. False if it is none.
+    pub(in crate::client) fn conflict_over_blob(&mut self, counter: Counter) -> bool {
+        let Some(Domain::Rows(table)) = self.queue.entry(counter).map(|entry| entry.domain.clone()) else {
+            return false;
+        };
+        let own = self.rows.tables.get(&table);
+        let is_open =
+            own.is_some_and(|own| own.rows.scheme() == Scheme::Causal && own.rows.open_set() == Some(counter));
+        if is_open {
+            self.queue.remove(counter);
+            // The confirmed rows that show it are still on their way.
+            let at = Timestamp::from_u64(self.cache.at().as_u64().saturating_add(1));
+            self.close_set(table, |rows| rows.conflict(at));
+        }
+        is_open
     }
 
     /// Sends what is due of each table as a change set, and withdraws a set that rests on rows which are others by now.

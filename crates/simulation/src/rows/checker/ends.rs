@@ -42,7 +42,7 @@ pub fn check(history: &History, store: StoreIncarnation, commits: &Commits, stat
 /// A call that was promised to be sent, and never ended.
 pub fn check_all(history: &History) -> Result<(), Violation> {
     let is_lost = |(call, called): &(&Issued, &Called)| {
-        let is_decided = history.rows.decided_against.contains(call) || called.call == Call::Rows(OfRows::Decide);
+        let is_decided = history.rows.decided_against.contains_key(call) || called.call == Call::Rows(OfRows::Decide);
         called.durable && called.ends.is_empty() && !history.was_asked_back(**call) && !is_decided
     };
     let Some((call, called)) = history.calls.iter().find(is_lost) else { return Ok(()) };
