@@ -20,6 +20,7 @@ mod queries_served;
 mod ranges_served;
 mod raw_session;
 mod refusals;
+mod scenarios;
 mod scripted_gateway;
 mod syncing;
 mod texts;

@@ -9,23 +9,23 @@ use crate::offline::Folder;
 
 #[derive(Table, Clone, Debug, PartialEq)]
 #[table(name = "notes", causal, on_conflict = "manual")]
-struct Note {
+pub struct Note {
     #[key]
-    id: String,
-    text: String,
+    pub id: String,
+    pub text: String,
     #[column(default = false)]
-    pinned: bool,
-    recording: Option<Blob>,
+    pub pinned: bool,
+    pub recording: Option<Blob>,
 }
 
 #[derive(Table, Clone, Debug, PartialEq)]
 #[table(name = "stars", eventual)]
-struct Star {
+pub struct Star {
     #[key]
-    coupon: String,
-    on: bool,
+    pub coupon: String,
+    pub on: bool,
     #[column(default = 0)]
-    rank: i64,
+    pub rank: i64,
 }
 
 #[derive(Table, Clone, Debug, PartialEq)]
@@ -36,11 +36,11 @@ struct Task {
     text: String,
 }
 
-fn app() -> Schema {
+pub fn app() -> Schema {
     schema().with::<Note>().with::<Star>().with::<Task>().build().expect("valid")
 }
 
-fn options() -> Options {
+pub fn options() -> Options {
     let write = |tx: &mut iolite::Transaction<'_>, (id, text): (String, String)| match tx.get::<Note>(&id)? {
         Some(_) => tx.at(Note::TEXT, &id).set(text),
         None => tx.create(&Note { id, text, pinned: false, recording: None }),
@@ -65,7 +65,7 @@ fn options() -> Options {
     Options::new().mutators(mutators)
 }
 
-async fn two(server: &Embedded) -> [Client; 2] {
+pub async fn two(server: &Embedded) -> [Client; 2] {
     let clients = [(); 2].map(|()| server.client(app(), options()).expect("in memory"));
     for client in &clients {
         client.online().await.expect("let in");
@@ -73,19 +73,19 @@ async fn two(server: &Embedded) -> [Client; 2] {
     clients
 }
 
-async fn confirmed(client: &Client, name: &str, arguments: &impl serde::Serialize) {
+pub async fn confirmed(client: &Client, name: &str, arguments: &impl serde::Serialize) {
     let call = client.mutate(name, arguments).expect("called");
     timeout(PATIENCE, call.confirmed()).await.expect("in time").expect("confirmed");
 }
 
 /// The text of a note, as a view shows it.
-async fn text(client: &Client, view: View, id: &'static str) -> Option<String> {
+pub async fn text(client: &Client, view: View, id: &'static str) -> Option<String> {
     let read = client.read(view, move |tx| Ok::<_, Abort>(tx.get::<Note>(id)?.map(|note| note.text)));
     (*timeout(PATIENCE, read).await.expect("in time").expect("it can be read")).clone()
 }
 
 /// Waits until a client sees this.
-async fn sees(client: &Client, id: &'static str, wanted: Option<&str>) {
+pub async fn sees(client: &Client, id: &'static str, wanted: Option<&str>) {
     let seen = async {
         while text(client, View::Optimistic, id).await.as_deref() != wanted {
             tokio::time::sleep(std::time::Duration::from_millis(5)).await;
