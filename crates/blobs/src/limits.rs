@@ -14,6 +14,8 @@ pub const LOOKS_OPEN_MAX: usize = 32;
 pub const LACKS_MAX: usize = 256;
 /// Leases that a client has at a time.
 pub const LEASES_OF_CLIENT_MAX: usize = 64;
+/// Trees that are sealed under one lease at a time.
+pub const SEALS_OF_LEASE_MAX: usize = 2_000;
 /// Cells of a connection whose leases a gateway remembers.
 pub const CELLS_KNOWN_MAX: usize = 1024;
 /// For how long a lease is given, and given again when half of it is over and it is used.

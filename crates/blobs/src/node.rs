@@ -13,6 +13,9 @@ pub enum NodeError {
     /// The maker of the tree is wrong.
     #[error("the node {0} does not list the names that its place asks for")]
     Malformed(ChunkId),
+    /// The maker of the tree is wrong.
+    #[error("the blob is damaged: its chunk {0} does not have as many bytes as its place asks for. Put the blob again")]
+    OtherLength(ChunkId),
 }
 
 const NAME_BYTES: usize = 17;

@@ -177,10 +177,10 @@ impl Sealing {
         });
         match (taken, node) {
             (Some(Ok(())), _) => {}
-            (Some(Err(NodeError::Malformed(_))), _) => self.end = Some(Next::Malformed),
+            (Some(Err(NodeError::Malformed(_) | NodeError::OtherLength(_))), _) => self.end = Some(Next::Malformed),
             // What is damaged in the store is put again.
             (None | Some(Err(NodeError::OtherContent(_))), Node::Own(name)) => self.lacking(name.id),
-            // The cell's blob is not whole any more: the client sends all of its own.
+            // The cell's blob is not whole any more: the client is told, as if the cell had changed.
             (None | Some(Err(NodeError::OtherContent(_))), Node::Before(_) | Node::Shared) => {
                 self.end = Some(Next::Unsealed(Vec::new()));
             }

@@ -19,7 +19,8 @@ use crate::checked::CheckedPut;
 use crate::edit::tree_of;
 use crate::leases::{Held, Lease, Leases, ObjectName, RowCommit};
 use crate::limits::{
-    CELLS_KNOWN_MAX, GETS_OPEN_MAX, HAVE_CHUNKS_MAX, LEASE_FOR, LEASES_OF_CLIENT_MAX, WINDOW_BYTES_MAX,
+    CELLS_KNOWN_MAX, GETS_OPEN_MAX, HAVE_CHUNKS_MAX, LEASE_FOR, LEASES_OF_CLIENT_MAX, SEALS_OF_LEASE_MAX,
+    WINDOW_BYTES_MAX,
 };
 use crate::pack::pack;
 use crate::sealing::{Next, Sealing};
@@ -298,6 +299,9 @@ impl Session {
         let (lease, tree) = (seal.lease, seal.tree.id());
         if let Some(at) = around.leases.sealed(lease, tree) {
             return self.send(BlobReply::Sealed(BlobSealed { lease, tree, at }));
+        }
+        if around.leases.seals_of(lease).count() >= SEALS_OF_LEASE_MAX {
+            return self.end(GoodbyeReason::Limit, "a lease seals 2,000 trees: put fewer blobs in one call");
         }
         // A tree that shares nothing rests on no cell.
         match seal.from.clone().filter(|_| seal.tree.tree.leases().len() > 1) {

@@ -79,6 +79,20 @@ impl Walk {
         Ok(())
     }
 
+    /// Checks that a content is as long as the place of the leaf asks for that was met last. No node says how long its leaves are.
+    ///
+    /// # Errors
+    /// [`NodeError::OtherLength`].
+    ///
+    /// # Panics
+    /// If the last chunk that was met is no leaf.
+    pub fn check_leaf(&self, content: &[u8]) -> Result<(), NodeError> {
+        let leaf = self.met.filter(|met| !met.is_node()).expect("a leaf was met last");
+        let place = self.geometry.bytes_of(leaf.place.index);
+        let is_whole = content.len() as u64 == place.end - place.start;
+        if is_whole { Ok(()) } else { Err(NodeError::OtherLength(leaf.name.id)) }
+    }
+
     fn overlaps(&self, place: Place) -> bool {
         let leaves = self.geometry.leaves_of(place);
         leaves.start < self.leaves.end && self.leaves.start < leaves.end

@@ -73,6 +73,7 @@ fn the_page_of_limits_has_these_values() {
         ("LOOKS_OPEN_MAX", limits::LOOKS_OPEN_MAX),
         ("LACKS_MAX", limits::LACKS_MAX),
         ("LEASES_OF_CLIENT_MAX", limits::LEASES_OF_CLIENT_MAX),
+        ("SEALS_OF_LEASE_MAX", limits::SEALS_OF_LEASE_MAX),
         ("CELLS_KNOWN_MAX", limits::CELLS_KNOWN_MAX),
     ];
     for (name, value) in values {

@@ -11,6 +11,7 @@ use iolite_values::{
 };
 use iolite_wire::blobs::{
     BlobGet, BlobPut, BlobRefusal, BlobReply, BlobRequest, BlobSeal, BlobStored, BlobTree, BlobUnsealed, LeasedChunks,
+    TreeId,
 };
 use iolite_wire::message::GoodbyeReason;
 
@@ -241,6 +242,22 @@ fn a_tree_with_holes_is_not_sealed_and_the_holes_are_told() {
     assert!(
         matches!(gateway.done(4, Done::Committed(at))[..], [Effect::Send(BlobReply::Sealed(sealed))] if sealed.at == at)
     );
+}
+
+#[test]
+fn a_lease_seals_so_many_trees() {
+    let mut gateway = Gateway::new();
+    let [last, more] = [b"a", b"b"].map(|content| tree(vec![lease(7)], vec![name(0, content)]));
+    for number in 1..limits::SEALS_OF_LEASE_MAX {
+        gateway.leases.seal(lease(7), TreeId(ChunkId::of(&number.to_be_bytes())), Timestamp::ZERO);
+    }
+    assert!(matches!(gateway.ask(seal(last.clone(), None))[..], [Effect::Look(..)]));
+    assert!(matches!(gateway.done(0, Done::Looked(true))[..], [Effect::Commit(..)]));
+    gateway.leases.seal(lease(7), last.id(), Timestamp::from_u64(11));
+    gateway.done(1, Done::Committed(Timestamp::from_u64(11)));
+    let told = gateway.ask(seal(last, None));
+    assert!(matches!(told[..], [Effect::Send(BlobReply::Sealed(_))]), "it is sealed already: {told:?}");
+    is_goodbye(&gateway.ask(seal(more, None)), GoodbyeReason::Limit);
 }
 
 #[test]

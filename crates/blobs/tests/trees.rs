@@ -264,6 +264,20 @@ fn a_node_that_is_not_what_its_place_asks_for_is_refused() {
 }
 
 #[test]
+fn a_leaf_that_is_not_as_long_as_its_place_asks_for_is_refused() {
+    let mut device = Device::new();
+    let blob = put(&content(CHUNK + 10, 1), CHUNK, &mut device);
+    let mut walk = Walk::new(&blob);
+    for length in [CHUNK, 10] {
+        let id = walk.next().expect("two leaves").name.id;
+        assert_eq!(walk.check_leaf(&device[&id]), Ok(()));
+        for wrong in [0, length - 1, length + 1] {
+            assert_eq!(walk.check_leaf(&vec![0; wrong]), Err(NodeError::OtherLength(id)));
+        }
+    }
+}
+
+#[test]
 fn places_do_not_depend_on_the_depth() {
     let small = Geometry::new(Cutting::Fixed64K, 70 * CHUNK as u64);
     let large = Geometry::new(Cutting::Fixed64K, Blob::BYTES_MAX);

@@ -43,7 +43,7 @@ pub enum BlobReadError {
     /// There is no connection, and a part of the blob is not on this device.
     #[error("a part of the blob is not on this device, and there is no connection: come back when there is one")]
     Unavailable,
-    /// A node of the tree is none.
+    /// A chunk is not what the tree says: a node is none, or a piece of content has another length.
     #[error(transparent)]
     Node(#[from] NodeError),
     /// The key is too long.
@@ -263,6 +263,7 @@ impl Blobs {
                 walk.enter(&chunk)?;
                 continue;
             }
+            walk.check_leaf(&chunk)?;
             let begins = met.place.index * chunk_bytes;
             let from = bytes.start.saturating_sub(begins).min(chunk.len() as u64) as usize;
             let to = bytes.end.saturating_sub(begins).min(chunk.len() as u64) as usize;

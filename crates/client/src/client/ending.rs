@@ -117,7 +117,11 @@ impl Client {
     /// Tells of the ends that are stored now.
     pub(super) fn tell_stored_ends(&mut self) {
         while self.disk.untold.front().is_some_and(|ended| ended.stored_with <= self.disk.done) {
-            if let Some(Ended { mutation, attempt, status, .. }) = self.disk.untold.pop_front() {
+            if let Some(Ended { mutation, attempt, mut status, .. }) = self.disk.untold.pop_front() {
+                // It had nothing to send. If the server's history was lost meanwhile, the state that is here counts.
+                if let MutationStatus::Confirmed { at } = &mut status {
+                    *at = (*at).min(self.cache.at());
+                }
                 self.tell_end(&mutation, attempt, status);
             }
         }

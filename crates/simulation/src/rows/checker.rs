@@ -36,7 +36,7 @@ pub fn check(history: &History) -> Result<States, Violation> {
     if let Some(wrong) = history.rows.wrong.first() {
         return Err(Violation::new(Invariant::Conflicts, wrong.clone()));
     }
-    ends::check_all(history)?;
+    ends::check_all(history, &last)?;
     Ok(last)
 }
 

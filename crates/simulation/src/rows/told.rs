@@ -21,6 +21,8 @@ pub struct RowsTold {
     pub conflicts: Vec<ConflictTold>,
     /// The calls that people decided against, and by which decisions. If its process ends before a client tells that one is overruled, nobody is told.
     pub decided_against: BTreeMap<Issued, BTreeSet<Counter>>,
+    /// The calls that a restart did not find pending. If one had nothing to send, its process may have ended before the client told so.
+    pub gone_at_restart: BTreeSet<Issued>,
     /// The values of notes that people kept with a local row: by client and row. They may be of a call that was refused before, which the row still shows.
     pub kept_local: BTreeSet<(ClientIndex, RowKey, ColumnId, i64)>,
     /// Ends of one call that were told with two timestamps.
@@ -276,6 +278,8 @@ impl RowsTold {
         pending: &BTreeSet<Counter>,
         has_ended: impl Fn(Counter) -> bool,
     ) {
+        let of_client = self.calls.range((client, Counter(0))..=(client, Counter(u64::MAX)));
+        self.gone_at_restart.extend(of_client.map(|(call, _)| *call).filter(|call| !pending.contains(&call.1)));
         let against = &self.decided_against;
         // A decision that another one overruled is left if that one is.
         let is_left = |by: &Counter| {

@@ -21,6 +21,9 @@ use crate::blobs::sweeper::{SWEEPS_MAX, Sweeper};
 /// Lines that wait for whoever asked.
 const LINES_AHEAD: usize = 64;
 
+/// The grace that a command may ask for: a week. Its sweep has one of the places for commands for so long.
+const GRACE_OF_COMMAND_MAX: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+
 /// Answers the commands, or says that there is no store.
 pub(crate) struct BlobCommands {
     access: Access,
@@ -99,6 +102,10 @@ fn order(options: &str, grace: Duration) -> Result<Order, String> {
             Some(("grace", seconds)) => {
                 let seconds = seconds.parse().map_err(|_| format!("grace is {seconds:?}: say how many seconds"))?;
                 order.grace = Duration::from_secs(seconds);
+                if order.grace > GRACE_OF_COMMAND_MAX {
+                    let most = GRACE_OF_COMMAND_MAX.as_secs();
+                    return Err(format!("grace is {seconds} seconds: say at most {most}, which is a week"));
+                }
             }
             None | Some(_) => {
                 return Err(format!("a sweep has no option {option:?}: it has `dry` and `grace=SECONDS`"));
@@ -215,6 +222,9 @@ mod tests {
     fn an_order_has_the_options_that_it_is_given_and_no_others() {
         assert_eq!(order("", HOUR), Ok(Order { is_dry: false, grace: HOUR }));
         assert_eq!(order("dry&grace=0", HOUR), Ok(Order { is_dry: true, grace: Duration::ZERO }));
+        assert!(order("grace=604800", HOUR).is_ok_and(|order| order.grace == GRACE_OF_COMMAND_MAX));
+        let too_long = order("grace=604801", HOUR);
+        assert!(too_long.is_err_and(|error| error.contains("at most 604800, which is a week")));
         for (wrong, told) in [("wet", "no option \"wet\""), ("grace=soon", "how many seconds"), ("dry=1", "no option")]
         {
             assert!(order(wrong, HOUR).is_err_and(|error| error.contains(told)), "{wrong}");

@@ -136,8 +136,10 @@ impl<'a> Pass<'a> {
         let before = self.chunks.usage().before_listing();
         let mut all = Amount::default();
         let each = |object, bytes| {
-            all = Amount { chunks: all.chunks + 1, bytes: all.bytes + bytes };
-            sweep.handle(SweepInput::Listed(vec![(object, bytes)]));
+            // The sweep counts as the store does, so that what it deletes is taken off again.
+            let counted = Amount::of_object(bytes);
+            all = all.plus(counted);
+            sweep.handle(SweepInput::Listed(vec![(object, counted.bytes)]));
         };
         self.chunks.list(self.store, each).await?;
         self.listing = self.chunks.usage().listed(before, all);

@@ -1,6 +1,7 @@
 //! Sweeps of a gateway: by themselves once a day and when the store is nearly full, and by command.
 //!
-//! Invariants: sweeps by themselves come one after the other, and two sweeps at most go on at a time. The gateway knows whether the store has room.
+//! Invariants: sweeps by themselves come one after the other, and two at most go on by command. No command keeps the sweeps by themselves waiting.
+//! The gateway knows whether the store has room.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -22,7 +23,7 @@ use crate::blobs::usage::{Amount, Fullness};
 pub(crate) const SWEEP_EACH: Duration = Duration::from_secs(24 * 60 * 60);
 /// The same where the store is nearly full; and from the start of a gateway to its first sweep.
 pub(crate) const SWEEP_SOON: Duration = Duration::from_secs(60 * 60);
-/// Sweeps that go on at a time: one by itself, and one by command.
+/// Sweeps by command that go on at a time. The one by itself has a place of its own.
 pub(crate) const SWEEPS_MAX: usize = 2;
 /// After a listing that failed.
 const LIST_AGAIN_AFTER: Duration = Duration::from_secs(60);
@@ -33,7 +34,9 @@ pub(crate) struct Sweeper {
     pub chunks: BlobStore,
     /// Tells the gateway.
     tell: Box<dyn Fn(Input) + Send + Sync>,
-    room: Semaphore,
+    /// The places of sweeps: that of the sweeps by themselves, and those for commands.
+    by_itself: Semaphore,
+    by_command: Semaphore,
     last: Mutex<Option<Swept>>,
     metrics: SweepMetrics,
 }
@@ -81,8 +84,9 @@ impl Sweeper {
         if *chunks.usage().fullness().borrow() == Fullness::Counting {
             tell(Input::BlobRoom(BlobRoom::Counting));
         }
-        let (tell, room, last) = (Box::new(tell), Semaphore::new(SWEEPS_MAX), Mutex::default());
-        Arc::new(Sweeper { asks, chunks, tell, room, last, metrics: SweepMetrics::new(metrics) })
+        let (tell, last, metrics) = (Box::new(tell), Mutex::default(), SweepMetrics::new(metrics));
+        let (by_itself, by_command) = (Semaphore::new(1), Semaphore::new(SWEEPS_MAX));
+        Arc::new(Sweeper { asks, chunks, tell, by_itself, by_command, last, metrics })
     }
 
     /// Keeps the gateway told, and sweeps, until the server ends.
@@ -108,7 +112,7 @@ impl Sweeper {
 
     /// Whether a sweep goes on.
     pub fn is_sweeping(&self) -> bool {
-        self.room.available_permits() < SWEEPS_MAX
+        self.by_itself.available_permits() + self.by_command.available_permits() < 1 + SWEEPS_MAX
     }
 
     async fn tell_room(&self) {
@@ -137,6 +141,7 @@ impl Sweeper {
                 },
             }
             let order = Order { is_dry: false, grace: self.chunks.grace() };
+            let _permit = self.by_itself.acquire().await;
             if let Err(problem) = self.sweep(order, |_| {}).await {
                 tracing::warn!(%problem, "a sweep of the store of blobs did not come to its end");
             }
@@ -154,26 +159,23 @@ impl Sweeper {
     async fn list(&self) -> Result<(), Unavailable> {
         let Standing { store, .. } = self.asks.standing().await;
         let (before, mut all) = (self.chunks.usage().before_listing(), Amount::default());
-        let each = |_, bytes| all = Amount { chunks: all.chunks + 1, bytes: all.bytes + bytes };
+        let each = |_, bytes| all = all.plus(Amount::of_object(bytes));
         self.chunks.list(store, each).await?;
         self.chunks.usage().listed(before, all);
         Ok(())
     }
 
-    /// Sweeps by a command. `None`: as many sweeps go on as may.
+    /// Sweeps by a command. `None`: as many sweeps by command go on as may.
     pub async fn sweep_now(
         &self,
         order: Order,
         found: impl FnMut(&SweepReport),
     ) -> Option<Result<SweepReport, SweepError>> {
-        if self.room.available_permits() == 0 {
-            return None;
-        }
+        let _permit = self.by_command.try_acquire().ok()?;
         Some(self.sweep(order, found).await)
     }
 
     async fn sweep(&self, order: Order, mut found: impl FnMut(&SweepReport)) -> Result<SweepReport, SweepError> {
-        let _permit = self.room.acquire().await;
         (self.tell)(Input::RevokeLeases);
         let (mut all, mut after) = (SweepReport::default(), None);
         loop {
@@ -264,7 +266,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn two_sweeps_go_on_at_a_time_and_a_third_is_refused() {
+    async fn two_commands_sweep_at_a_time_and_leave_room_for_the_sweep_by_itself() {
         let folder = std::env::temp_dir().join(format!("iolite-sweeps-{:032x}", iolite_host::random_id()));
         let chunks = BlobStore::open(&BlobsConfig::at(ObjectsAddress::Folder(folder.clone()))).expect("it is made");
         // The gateway serves nobody yet, so they wait.
@@ -276,10 +278,12 @@ mod tests {
                 tokio::spawn(async move { own.sweep_now(order, |_| {}).await.is_some() })
             })
             .collect();
-        while sweeper.room.available_permits() > 0 {
+        while sweeper.by_command.available_permits() > 0 {
             tokio::task::yield_now().await;
         }
+        assert!(sweeper.is_sweeping());
         assert_eq!(sweeper.sweep_now(order, |_| {}).await, None);
+        assert_eq!(sweeper.by_itself.available_permits(), 1, "no command takes the place of the sweep by itself");
         running.iter().for_each(tokio::task::JoinHandle::abort);
         std::fs::remove_dir_all(folder).expect("removed");
     }

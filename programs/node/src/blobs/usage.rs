@@ -1,4 +1,4 @@
-//! How full the store of chunks is: what was listed last, plus what this gateway has stored since.
+//! How full the store of chunks is: what was listed last, plus what this gateway has stored since. A small object counts as 4 KiB.
 //!
 //! Invariant: a chunk that is stored while the store is listed counts, perhaps twice, until the next listing. So the count is never too low for what
 //! this gateway stored. What other gateways stored counts from the next listing on.
@@ -37,7 +37,10 @@ impl Fullness {
     }
 }
 
-/// Objects and their bytes.
+/// The bytes that an object counts as at least. Else tiny ones would fill a disk, or cost their operator more than their bytes.
+pub(crate) const OBJECT_BYTES_MIN: u64 = 4 << 10;
+
+/// Objects and their bytes, of each [`OBJECT_BYTES_MIN`] at least.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Amount {
     pub chunks: u64,
@@ -45,7 +48,11 @@ pub(crate) struct Amount {
 }
 
 impl Amount {
-    fn plus(self, more: Amount) -> Amount {
+    pub fn of_object(bytes: u64) -> Amount {
+        Amount { chunks: 1, bytes: bytes.max(OBJECT_BYTES_MIN) }
+    }
+
+    pub fn plus(self, more: Amount) -> Amount {
         Amount { chunks: self.chunks + more.chunks, bytes: self.bytes + more.bytes }
     }
 
@@ -97,7 +104,7 @@ impl Usage {
     }
 
     pub fn stored(&self, bytes: u64) {
-        self.change(|counted| counted.stored = counted.stored.plus(Amount { chunks: 1, bytes }));
+        self.change(|counted| counted.stored = counted.stored.plus(Amount::of_object(bytes)));
     }
 
     /// All that was stored by now: said before a listing, and given back with it.
@@ -165,21 +172,30 @@ mod tests {
 
     #[test]
     fn a_store_is_as_full_as_was_listed_and_stored_since() {
-        let usage = Usage::new(Some(1_000));
+        let usage = Usage::new(Some(100_000));
         let fullness = usage.fullness();
         assert_eq!((usage.now(), *fullness.borrow()), (None, Fullness::Counting));
-        usage.stored(100);
+        usage.stored(10_000);
         let before = usage.before_listing();
         // Stored while the store is listed: it may be in the list, and counts nevertheless.
-        usage.stored(50);
-        let listing = usage.listed(before, of(8, 700));
-        assert_eq!((usage.now(), *fullness.borrow()), (Some(of(9, 750)), Fullness::Free));
-        usage.stored(150);
-        assert_eq!((usage.now(), *fullness.borrow()), (Some(of(10, 900)), Fullness::Nearly));
-        usage.stored(100);
+        usage.stored(5_000);
+        let listing = usage.listed(before, of(8, 70_000));
+        assert_eq!((usage.now(), *fullness.borrow()), (Some(of(9, 75_000)), Fullness::Free));
+        usage.stored(15_000);
+        assert_eq!((usage.now(), *fullness.borrow()), (Some(of(10, 90_000)), Fullness::Nearly));
+        usage.stored(10_000);
         assert_eq!(*fullness.borrow(), Fullness::Full);
-        usage.deleted(listing, of(4, 400));
-        assert_eq!((usage.now(), *fullness.borrow()), (Some(of(7, 600)), Fullness::Free));
+        usage.deleted(listing, of(4, 40_000));
+        assert_eq!((usage.now(), *fullness.borrow()), (Some(of(7, 60_000)), Fullness::Free));
+    }
+
+    #[test]
+    fn a_small_object_counts_as_4_kib() {
+        assert_eq!([0, 4096, 4097].map(Amount::of_object), [of(1, 4096), of(1, 4096), of(1, 4097)]);
+        let usage = Usage::new(Some(8_192));
+        usage.listed(usage.before_listing(), Amount::of_object(1));
+        usage.stored(1);
+        assert_eq!((usage.now(), *usage.fullness().borrow()), (Some(of(2, 8_192)), Fullness::Full));
     }
 
     /// Else two sweeps that delete the same garbage would make the store look emptier than it is.
@@ -209,7 +225,7 @@ mod tests {
         usage.stored(5);
         let text = metrics.render();
         assert!(
-            text.contains("iolite_blob_store_bytes 75\n") && text.contains("iolite_blob_store_chunks 4\n"),
+            text.contains("iolite_blob_store_bytes 4166\n") && text.contains("iolite_blob_store_chunks 4\n"),
             "{text}"
         );
     }

@@ -7,6 +7,7 @@ fn the_page_has_the_values_of_hosts_and_sdks() {
     let server = include_str!("../../../node/src/server.rs");
     let blobs = include_str!("../../../node/src/blob_host.rs");
     let sweeper = include_str!("../../../node/src/blobs/sweeper.rs");
+    let commands = include_str!("../../../node/src/blobs/commands.rs");
     let check = include_str!("../../../node/src/blobs/check.rs");
     let etcd = include_str!("../../../node/src/directory/etcd.rs");
     let shape = include_str!("../../../cluster/src/shape.rs");
@@ -30,6 +31,12 @@ fn the_page_has_the_values_of_hosts_and_sdks() {
         ),
         ("node::SWEEP_SOON", "1h", "pub(crate) const SWEEP_SOON: Duration = Duration::from_secs(60 * 60);", sweeper),
         ("node::SWEEPS_MAX", "2", "pub(crate) const SWEEPS_MAX: usize = 2;", sweeper),
+        (
+            "node::GRACE_OF_COMMAND_MAX",
+            "7d",
+            "const GRACE_OF_COMMAND_MAX: Duration = Duration::from_secs(7 * 24 * 60 * 60);",
+            commands,
+        ),
         ("node::CHECKS_OPEN_MAX", "16", "pub(crate) const CHECKS_OPEN_MAX: usize = 16;", check),
         ("cluster::NODES_MAX", "64", "const NODES_MAX: u64 = 64;", shape),
         ("server::DAYS_MAX", "3650", "const DAYS_MAX: u64 = 3650;", certificate),

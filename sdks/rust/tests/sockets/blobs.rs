@@ -2,6 +2,7 @@
 
 use iolite::table::Register;
 use iolite::{Blob, CallError, Client, Embedded, Mutators, Options, Schema, Storage, Table, View, schema};
+use iolite_values::{BlobDigest, Chunks, Cutting, Tree};
 use tokio::io::{AsyncReadExt as _, AsyncSeekExt as _, SeekFrom};
 use tokio::time::timeout;
 
@@ -82,6 +83,26 @@ async fn a_blob_goes_from_an_argument_into_a_row_and_to_another_client() {
     let photo = (*read).clone().expect("it is there");
     assert_eq!(photo.photo.bytes(), blob(4096).bytes());
     assert_eq!(photo.thumbnail.and_then(|small| small.bytes().cloned()).as_deref(), Some(&[][..]));
+}
+
+/// A reader that got nothing would ask again for ever.
+#[tokio::test]
+async fn a_chunk_that_is_shorter_than_its_place_is_an_error_of_whoever_reads_it() {
+    let server = iolite::embedded().await.expect("a server");
+    let client = server.client(app(), options()).expect("in memory");
+    let whole = client.blobs().put_bytes(&content(70_000)).await.expect("there is room");
+    let Chunks::Tree(tree) = whole.chunks() else { panic!("it is too long for a cell") };
+    let short = *tree.root().last().expect("two chunks");
+    let tree = Tree::new(Cutting::Fixed64K, 0, Vec::new(), vec![short; 2]).expect("a tree");
+    let digest = BlobDigest::of(Cutting::Fixed64K, [short.id; 2], whole.length());
+    let forged = Blob::tree(whole.length(), digest, tree).expect("of this shape");
+    let blobs = client.blobs();
+    let read = timeout(PATIENCE, blobs.read("photos", "a", "photo", &forged)).await.expect("in time");
+    let error = read.expect_err("it is damaged").to_string();
+    assert!(error.contains("as many bytes as its place asks for"), "{error}");
+    let mut reader = blobs.open("photos", "a", "photo", &forged).expect("a key");
+    let read = timeout(PATIENCE, reader.read_to_end(&mut Vec::new())).await.expect("in time");
+    assert!(read.is_err(), "{read:?}");
 }
 
 #[tokio::test]

@@ -40,14 +40,29 @@ pub fn check(history: &History, store: StoreIncarnation, commits: &Commits, stat
 
 /// # Errors
 /// A call that was promised to be sent, and never ended.
-pub fn check_all(history: &History) -> Result<(), Violation> {
+pub fn check_all(history: &History, states: &States) -> Result<(), Violation> {
     let is_lost = |(call, called): &(&Issued, &Called)| {
         let is_decided = history.rows.decided_against.contains_key(call) || called.call == Call::Rows(OfRows::Decide);
-        called.durable && called.ends.is_empty() && !history.was_asked_back(**call) && !is_decided
+        let is_silent = history.rows.gone_at_restart.contains(call) && had_nothing_to_send(history, **call, states);
+        called.durable && called.ends.is_empty() && !history.was_asked_back(**call) && !is_decided && !is_silent
     };
     let Some((call, called)) = history.calls.iter().find(is_lost) else { return Ok(()) };
     let what = format!("{call:?} {:?} was durable and never ended", called.call);
     Err(Violation::new(Invariant::Durability, what))
+}
+
+/// Whether all that a call wrote was deleted again by the same client, or deleted a row that was gone.
+fn had_nothing_to_send(history: &History, call: Issued, states: &States) -> bool {
+    let Some(keeps) = history.rows.calls.get(&call) else { return false };
+    let own = || history.rows.calls.iter().filter(|(other, _)| other.0 == call.0).flat_map(|(_, keeps)| &keeps.effects);
+    keeps.effects.iter().all(|effect| match effect.did {
+        Did::Delete => states.was_gone(effect.table.table(), &effect.key, keeps.at, Timestamp::MAX),
+        Did::Insert(..) | Did::Put(..) => own().any(|later| {
+            later.did == Did::Delete
+                && (later.table, &later.key) == (effect.table, &effect.key)
+                && later.place > effect.place
+        }),
+    })
 }
 
 fn check_kept(

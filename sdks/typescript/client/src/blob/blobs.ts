@@ -168,6 +168,9 @@ export class TabBlobs implements Blobs {
         walk.enter(content);
       } else {
         const piece = content.subarray(first, end);
+        if (piece.length !== end - first) {
+          throw new IoliteError("unavailable", `the blob is damaged: its chunk ${id} is shorter than its place asks for. Put the blob again`);
+        }
         bytes.set(piece, filled);
         filled += piece.length;
       }

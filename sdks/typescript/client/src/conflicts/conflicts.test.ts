@@ -5,12 +5,14 @@ import { before, describe, test } from "node:test";
 
 import { platform } from "#platform";
 
+import type { Seat } from "../client/seat.js";
 import { defineMutators, defineSchema, mutator, s, SchemaError, table } from "../index.js";
 import { FakeDevice } from "../testing/fakeDevice.js";
 import { servedApps } from "../testing/servedApps.js";
 import { until } from "../testing/until.js";
 import { canonicalSchema } from "../wasm/iolite_wasm.js";
 import type { RowVersion } from "../transaction/types.js";
+import { TabConflicts } from "./conflicts.js";
 
 const schema = defineSchema({
   notes: table({ id: s.string(), text: s.string(), pinned: s.bool().default(false), recording: s.blob({ fetch: "on-demand" }).optional() }).causal({
@@ -155,4 +157,17 @@ describe("tables that sync", () => {
     const client = await open();
     await assert.rejects(client.mutate.both("x").until("confirmed"), /"stars" \(eventual\) and "tasks" \(strong\)/);
   });
+});
+
+test("a choice that no core takes is an error", async () => {
+  const raw = [["a"], null, null, null, "version", 1];
+  const seat = { options: { schema }, host: { conflicts: () => [raw] } as unknown, checkUsable: () => undefined };
+  const { notes } = new TabConflicts(seat as unknown as Seat).byTable;
+  assert.ok(notes !== undefined);
+  assert.equal(notes.list.length, 1);
+  // The tab that led is gone, and this one is about to take the lead.
+  seat.host = undefined;
+  const decide = (rows: readonly unknown[]): void => (rows as readonly { keep(choice: string): void }[]).forEach((row) => row.keep("server"));
+  await assert.rejects(notes.resolve(decide), { code: "not-ready", message: /decide again/ });
+  await notes.resolve(() => undefined);
 });

@@ -10,6 +10,7 @@ import { BlobValue } from "../blob/value.js";
 import { Listeners } from "../client/listeners.js";
 import type { Seat } from "../client/seat.js";
 import type { Stop } from "../client/types.js";
+import { IoliteError } from "../errors.js";
 import { Table } from "../schema/table.js";
 import { hideIn } from "../transaction/hidden.js";
 import type { RawChoice, RawConflict, RawRow } from "./types.js";
@@ -88,7 +89,11 @@ class TableConflicts {
     const choices = new Map<number, RawChoice>();
     decide(shown.map((row, place) => ({ ...row, keep: (choice: unknown) => void choices.set(place, this.#choice(row, choice)) })));
     if (choices.size > 0) {
-      await this.#seat.host?.resolve(this.#name, [...choices.values()]);
+      const { host } = this.#seat;
+      if (host === undefined) {
+        throw new IoliteError("not-ready", "this tab is about to take the lead: decide again in a moment");
+      }
+      await host.resolve(this.#name, [...choices.values()]);
       this.#seat.worked();
     }
   }
