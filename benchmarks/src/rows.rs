@@ -68,7 +68,9 @@ pub fn length(text: &str) -> Result<u64, String> {
     let unit = units.into_iter().find_map(|(name, bytes)| Some((text.strip_suffix(name)?, bytes)));
     let (number, bytes) = unit.unwrap_or((text, 1));
     let length = number.parse::<u64>().ok().and_then(|number| number.checked_mul(bytes));
-    length.filter(|length| *length <= LENGTH_MAX).ok_or_else(|| "say bytes, or a length like 3MiB or 1GiB, up to 64GiB".to_owned())
+    length
+        .filter(|length| *length <= LENGTH_MAX)
+        .ok_or_else(|| "say bytes, or a length like 3MiB or 1GiB, up to 64GiB".to_owned())
 }
 
 /// # Errors

@@ -106,8 +106,7 @@ fn of_another_app(arguments: &Arguments, workload: AppWorkload) -> Option<&'stat
     use AppWorkload::{Blob, Fanout, Game, Query, Queue, Rebase, RetwisDiamond, Schemes, SyncOverhead, Views};
     // These start a server of their own, so they may be told to.
     let starts_its_own = matches!(workload, Views | Blob | SyncOverhead | Schemes);
-    let of_servers =
-        [("--embedded", arguments.embedded && !starts_its_own), ("--target", arguments.target.is_some())];
+    let of_servers = [("--embedded", arguments.embedded && !starts_its_own), ("--target", arguments.target.is_some())];
     let of_servers = of_servers.into_iter().find_map(|(name, is_asked)| is_asked.then_some(name));
     let of_transactions: &[&str] = match workload {
         Game | Fanout | Views => &["--beside"],

@@ -78,7 +78,8 @@ impl Member {
     fn start(wire: Wire, token: &str, folder: &Path) -> anyhow::Result<Member> {
         let address = wire.to(token);
         let folder = folder.to_str().context("a path that can be said")?;
-        let words = ["bench-part", "rows-member", "--url", &address.url, "--token", &address.token, "--directory", folder];
+        let words =
+            ["bench-part", "rows-member", "--url", &address.url, "--token", &address.token, "--directory", folder];
         let mut process = PartProcess::start(&words)?;
         match process.hear()? {
             FromMember::Ready => Ok(Member { process, wire }),
@@ -173,7 +174,8 @@ impl Pair {
         };
         let (writer, reader) = (bytes(now.0, before.0), bytes(now.1, before.1));
         let mut cell = serde_json::Map::from_iter([("of".to_owned(), json!(of))]);
-        let counts = [("writer_up", writer.0), ("writer_down", writer.1), ("reader_up", reader.0), ("reader_down", reader.1)];
+        let counts =
+            [("writer_up", writer.0), ("writer_down", writer.1), ("reader_up", reader.0), ("reader_down", reader.1)];
         cell.extend(counts.map(|(name, bytes)| (name.to_owned(), json!(bytes))));
         for (name, growth) in memory.growth() {
             cell.insert(format!("{name}_grew_mib"), json!(growth));

@@ -51,7 +51,10 @@ pub enum ToMember {
     /// Change the byte of this content, and wait until the server has it.
     Change(Content),
     /// Wait for the row with this digest, and read its blob.
-    Read { content: Content, digest: String },
+    Read {
+        content: Content,
+        digest: String,
+    },
     End,
 }
 

@@ -97,10 +97,22 @@ fn report(cells: &mut Cells, keys: Keys, rows: u32, object: Object, sent: &Sent)
     let over = |bytes: u64| bytes as f64 - payload as f64;
     if object.0.is_none_or(|bytes| bytes <= 4096) {
         cells.ratio(&format!("{name}: bytes of the set over its content, a row"), over(sent.set), count as f64);
-        cells.ratio(&format!("{name}: bytes of all messages up over its content, a row"), over(sent.up.message_bytes), count as f64);
-        cells.ratio(&format!("{name}: bytes of all messages over its content, a row"), over(both.message_bytes), count as f64);
+        cells.ratio(
+            &format!("{name}: bytes of all messages up over its content, a row"),
+            over(sent.up.message_bytes),
+            count as f64,
+        );
+        cells.ratio(
+            &format!("{name}: bytes of all messages over its content, a row"),
+            over(both.message_bytes),
+            count as f64,
+        );
     }
-    cells.ratio(&format!("{name}: bytes of all frames over its content, of it"), over(both.frame_bytes), payload as f64);
+    cells.ratio(
+        &format!("{name}: bytes of all frames over its content, of it"),
+        over(both.frame_bytes),
+        payload as f64,
+    );
 }
 
 async fn measure(server: &Server, keys: Keys, rows: u32, object: Object) -> anyhow::Result<Sent> {

@@ -83,7 +83,8 @@ struct Middle {
 
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let away = Duration::from_millis(arguments.rows.away_ms.into());
-    let settings = json!({"rounds": ROUNDS, "away_ms": arguments.rows.away_ms, "durability": arguments.durability.name()});
+    let settings =
+        json!({"rounds": ROUNDS, "away_ms": arguments.rows.away_ms, "durability": arguments.durability.name()});
     let mut cells = Cells::new(&super::name(AppWorkload::Schemes), settings);
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     for delay_ms in &arguments.delay_ms {
@@ -114,7 +115,8 @@ fn report(cells: &mut Cells, scheme: Scheme, delay_ms: u32, rounds: &[Round]) ->
         rounds.iter().for_each(|round| latencies.record(of(round).as_nanos() as u64));
         latencies.percentiles()
     };
-    let [write, sync, read] = [|round: &Round| round.write, |round| round.sync, |round| round.read].map(percentiles);
+    let write = percentiles(|round| round.write);
+    let (sync, read) = (percentiles(|round| round.sync), percentiles(|round| round.read));
     let middle = |of: fn(&Round) -> u64| {
         let mut all: Vec<u64> = rounds.iter().map(of).collect();
         all.sort_unstable();
@@ -154,11 +156,16 @@ async fn measure(
         anyhow::Ok(client)
     };
     let other = client(&near, "other").await?;
-    let (writer, reader) = (client(&links[0].to(&near.token), "writer").await?, client(&links[1].to(&near.token), "reader").await?);
+    let (writer, reader) =
+        (client(&links[0].to(&near.token), "writer").await?, client(&links[1].to(&near.token), "reader").await?);
     let three = Three { scheme, other, writer, reader, links };
     let mut rounds = Vec::new();
     for number in 0..ROUNDS {
-        rounds.push(timeout(WITHIN, three.round(number, away)).await.with_context(|| format!("round {number}: not in time"))??);
+        rounds.push(
+            timeout(WITHIN, three.round(number, away))
+                .await
+                .with_context(|| format!("round {number}: not in time"))??,
+        );
     }
     for client in [three.other, three.writer, three.reader] {
         client.close().await;
