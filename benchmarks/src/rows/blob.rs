@@ -22,6 +22,7 @@ use crate::server::Server;
 /// The aims of one changed byte, and of memory.
 const CHANGED_BYTES_AIM: f64 = 200.0 * 1024.0;
 const MEMORY_MIB_AIM: f64 = 64.0;
+const SMALL_BYTES: u64 = 1 << 20;
 /// Until nothing is on its way that belongs to what was done.
 const SETTLES_WITHIN: Duration = Duration::from_secs(1);
 
@@ -33,6 +34,11 @@ pub fn run(arguments: &Arguments, bytes: u64) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let whole = Content { id: "whole".into(), seed: 1, bytes, changed: None };
     let mut pair = Pair::start(&runtime, &server, arguments.durability)?;
+    // What every process takes for its first blob, however long that is.
+    pair.put_and_read(
+        &Content { id: "first, small".into(), seed: 3, bytes: bytes.min(SMALL_BYTES), changed: None },
+        &mut cells,
+    )?;
     pair.put_and_read(&whole, &mut cells)?;
     pair.change(&Content { changed: Some(bytes / 2), ..whole }, &mut cells)?;
     pair.end()?;
@@ -70,6 +76,7 @@ struct Pair {
 /// Something that was done, and what it took.
 struct Did {
     seconds: f64,
+    bytes_up: u64,
     digest: String,
     is_equal: bool,
 }
@@ -90,7 +97,7 @@ impl Member {
     fn does(&mut self, word: &ToMember) -> anyhow::Result<Did> {
         self.process.tell(word)?;
         match self.process.hear()? {
-            FromMember::Done { seconds, digest, is_equal } => Ok(Did { seconds, digest, is_equal }),
+            FromMember::Done { seconds, bytes_up, digest, is_equal } => Ok(Did { seconds, bytes_up, digest, is_equal }),
             FromMember::Ready => bail!("a member is ready twice"),
         }
     }
@@ -131,11 +138,12 @@ impl Pair {
         if !read.is_equal {
             cells.fault(format!("{}: the reader has other bytes", content.id));
         }
-        let (mut cell, up, down) = self.cell(&content.id, before, &memory, cells);
+        let (mut cell, _, down) = self.cell(&content.id, before, &memory, cells);
+        cell.insert("writer_gave".to_owned(), json!(sent.bytes_up));
         let times = [("put_seconds", put.seconds), ("send_seconds", sent.seconds), ("read_seconds", read.seconds)];
         cell.extend(times.map(|(name, seconds)| (name.to_owned(), json!(seconds))));
         cells.push(Value::Object(cell));
-        cells.ratio(&format!("{}: sent of its length", content.id), up as f64, content.bytes as f64);
+        cells.ratio(&format!("{}: sent of its length", content.id), sent.bytes_up as f64, content.bytes as f64);
         cells.ratio(&format!("{}: received of its length", content.id), down as f64, content.bytes as f64);
         Ok(())
     }

@@ -16,6 +16,8 @@ pub struct Frames {
     state: State,
     /// The head of HTTP, or the header of a frame, as far as it is here.
     seen: Vec<u8>,
+    /// The path that HTTP asked for.
+    path: Vec<u8>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +34,12 @@ const HEAD_MAX: usize = 16 << 10;
 
 impl Frames {
     pub fn new() -> Frames {
-        Frames { state: State::Head, seen: Vec::new() }
+        Frames { state: State::Head, seen: Vec::new(), path: Vec::new() }
+    }
+
+    /// Whether this is what a client says on a path.
+    pub fn is_on(&self, path: &str) -> bool {
+        self.path == path.as_bytes()
     }
 
     /// Takes the next bytes, and returns the frames whose header has ended in them. Pings, pongs and goodbyes of WebSocket are left out.
@@ -50,6 +57,7 @@ impl Frames {
                     self.seen.push(*first);
                     rest = behind;
                     if self.seen.ends_with(b"\r\n\r\n") || self.seen.len() > HEAD_MAX {
+                        self.path = self.seen.split(|byte| *byte == b' ').nth(1).unwrap_or_default().to_vec();
                         self.go_on(0);
                     }
                 }
@@ -109,6 +117,7 @@ mod tests {
             let mut frames = Frames::new();
             let found: Vec<Frame> = bytes.chunks(piece).flat_map(|bytes| frames.feed(bytes)).collect();
             assert_eq!(found, wanted, "pieces of {piece}");
+            assert!(frames.is_on("/sync") && !frames.is_on("/blobs"));
         }
     }
 }

@@ -64,6 +64,8 @@ pub enum FromMember {
     /// How it ended, in how many seconds.
     Done {
         seconds: f64,
+        /// Frames that the client gave to its sockets, also those that a cut took away.
+        bytes_up: u64,
         digest: String,
         is_equal: bool,
     },
@@ -85,15 +87,16 @@ pub fn run_member(arguments: &MemberArguments) -> anyhow::Result<()> {
         member.client.online().await.map_err(|state| anyhow!("the server does not let the member in: {state:?}"))?;
         say(&FromMember::Ready)?;
         loop {
-            let begun = Instant::now();
             let word = hear().await?;
+            let (begun, before) = (Instant::now(), member.bytes_up());
             if matches!(word, ToMember::End) {
                 member.client.close().await;
                 return Ok(());
             }
             let did = tokio::time::timeout(WITHIN, member.does(word));
             let (digest, is_equal) = did.await.context("it takes too long")??;
-            say(&FromMember::Done { seconds: begun.elapsed().as_secs_f64(), digest, is_equal })?;
+            let (seconds, bytes_up) = (begun.elapsed().as_secs_f64(), member.bytes_up() - before);
+            say(&FromMember::Done { seconds, bytes_up, digest, is_equal })?;
         }
     })
 }
@@ -112,6 +115,10 @@ struct Member {
 }
 
 impl Member {
+    fn bytes_up(&self) -> u64 {
+        self.client.traffic().bytes_up + self.client.blobs().traffic().bytes_up
+    }
+
     /// Returns the digest of the blob that it is about, and whether its bytes are the right ones.
     async fn does(&mut self, word: ToMember) -> anyhow::Result<(String, bool)> {
         match word {

@@ -6,7 +6,7 @@
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, anyhow};
+use anyhow::{Context, anyhow, bail};
 use iolite::{Blob, Client, Mutators, Options, Reaction, Table, View, schema};
 use serde_json::json;
 use tokio::time::timeout;
@@ -250,7 +250,11 @@ impl Three {
             Scheme::Strong => drop(call.confirmed().await?),
             Scheme::Causal | Scheme::Eventual => {
                 let text = self.writer.peek(View::Optimistic, |tx| tx.cell(self.scheme.name(), id, "text"))?;
-                anyhow::ensure!(text == Some(iolite::CellState::Scalar(OWN.into())), "it is not shown: {text:?}");
+                let is_shown = match &text {
+                    Some(iolite::CellState::Scalar(text) | iolite::CellState::Register(text)) => *text == OWN.into(),
+                    other => bail!("a text is a value, not {other:?}"),
+                };
+                anyhow::ensure!(is_shown, "it is not shown: {text:?}");
             }
         }
         Ok(called.elapsed())

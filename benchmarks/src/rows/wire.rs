@@ -37,7 +37,7 @@ pub enum Direction {
 pub struct Carried {
     pub up: Counted,
     pub down: Counted,
-    /// The longest message to the server.
+    /// The longest message to the server on `/sync`.
     pub longest_up: u64,
     /// Cuts that were made.
     pub cuts: u32,
@@ -120,15 +120,17 @@ impl Shared {
     }
 
     /// True when the link is to be cut.
-    fn count(&self, direction: Direction, bytes: usize, frames: &[Frame]) -> bool {
+    fn count(&self, direction: Direction, bytes: usize, found: &[Frame], is_sync: bool) -> bool {
         let mut log = self.log();
-        for frame in frames {
+        for frame in found {
             let carried = &mut log.carried;
             let counted = Counted::frame(*frame);
             match direction {
                 Direction::Up => {
                     carried.up = carried.up + counted;
-                    carried.longest_up = carried.longest_up.max(frame.message);
+                    if is_sync {
+                        carried.longest_up = carried.longest_up.max(frame.message);
+                    }
                 }
                 Direction::Down => carried.down = carried.down + counted,
             }
@@ -168,7 +170,8 @@ async fn one_direction(direction: Direction, mut from: OwnedReadHalf, mut to: Ow
         if count == 0 {
             break;
         }
-        if shared.count(direction, count, &frames.feed(&piece[..count])) {
+        let found = frames.feed(&piece[..count]);
+        if shared.count(direction, count, &found, frames.is_on("/sync")) {
             shared.cut.send_replace(());
         }
         if to.write_all(&piece[..count]).await.is_err() {
@@ -196,7 +199,7 @@ mod tests {
         let mut sent = 0;
         while sent < 4 {
             let mut socket = TcpStream::connect(wire.address).await.expect("it listens");
-            socket.write_all(b"GET / HTTP/1.1\r\n\r\n").await.expect("it takes them");
+            socket.write_all(b"GET /sync HTTP/1.1\r\n\r\n").await.expect("it takes them");
             socket.write_all(&[&[0x82, 126, 0, 200][..], &[7; 200]].concat()).await.expect("it takes them");
             sent += 1;
             if sent <= 2 {
