@@ -4,6 +4,7 @@
 //! are cut off meanwhile: that stands for the paper's period of a second. The writer keeps its own row in a conflict.
 
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow, bail};
@@ -70,6 +71,8 @@ struct Round {
     write: Duration,
     sync: Duration,
     read: Duration,
+    /// Conflicts that the writer's app decided.
+    conflicts: u64,
     writer: Counted,
     reader: Counted,
 }
@@ -123,9 +126,14 @@ fn report(cells: &mut Cells, scheme: Scheme, delay_ms: u32, rounds: &[Round]) ->
         all[all.len() / 2]
     };
     let (writer, reader) = (middle(|round| round.writer.frame_bytes), middle(|round| round.reader.frame_bytes));
+    let conflicts = rounds.iter().filter(|round| round.conflicts > 0).count();
+    let wanted = if scheme == Scheme::Causal { rounds.len() } else { 0 };
+    if conflicts != wanted {
+        cells.fault(format!("{}, {delay_ms} ms: {conflicts} rounds of {} had a conflict", scheme.name(), rounds.len()));
+    }
     cells.push(json!({
         "delay_ms": delay_ms, "scheme": scheme.name(), "write_ms": write, "sync_ms": sync, "read_ms": read, "writer_bytes": writer,
-        "reader_bytes": reader,
+        "reader_bytes": reader, "rounds_with_conflict": conflicts,
     }));
     Middle { write: write.p50, sync: sync.p50, bytes: (writer + reader) as f64 }
 }
@@ -218,7 +226,8 @@ impl Three {
             }
             anyhow::Ok((called, write))
         };
-        let resolves = self.resolve();
+        let conflicts = AtomicU64::new(0);
+        let resolves = self.resolve(&conflicts);
         let ((called, write), seen) = tokio::select! {
             both = async { tokio::try_join!(writes, follows) } => both?,
             failed = resolves => return Err(failed),
@@ -227,7 +236,8 @@ impl Three {
         let read = self.read(&id).await?;
         tokio::time::sleep(SETTLES_WITHIN).await;
         let now = self.carried();
-        Ok(Round { write, sync, read, writer: now[0] - before[0], reader: now[1] - before[1] })
+        let conflicts = conflicts.load(Ordering::Relaxed);
+        Ok(Round { write, sync, read, conflicts, writer: now[0] - before[0], reader: now[1] - before[1] })
     }
 
     fn carried(&self) -> [Counted; 2] {
@@ -278,7 +288,7 @@ impl Three {
     }
 
     /// The app of the writer: it keeps its own row in each conflict. Never ends but by a failure.
-    async fn resolve(&self) -> anyhow::Error {
+    async fn resolve(&self, decided: &AtomicU64) -> anyhow::Error {
         if self.scheme != Scheme::Causal {
             return std::future::pending().await;
         }
@@ -288,7 +298,8 @@ impl Three {
                 Ok(all) if all.is_empty() => {}
                 Ok(all) => {
                     // One that has moved is told again.
-                    let _ = conflicts.resolve(all.iter().map(iolite::RowConflict::keep_local));
+                    let ended = conflicts.resolve(all.iter().map(iolite::RowConflict::keep_local));
+                    decided.fetch_add(u64::from(ended.is_ok()), Ordering::Relaxed);
                 }
                 Err(error) => return error.into(),
             }
