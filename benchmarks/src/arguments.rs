@@ -10,6 +10,7 @@ use crate::memory::{MemoryOptions, MemoryWorkload};
 use crate::queries::QueryOptions;
 use crate::queue::QueueOptions;
 use crate::rebase::RebaseOptions;
+use crate::rows::RowsOptions;
 use crate::text::TextOptions;
 use crate::transactions::{TransactionOptions, TransactionWorkload};
 use crate::views::ViewsOptions;
@@ -34,9 +35,9 @@ pub struct Arguments {
     /// What acknowledged means at the server that is started
     #[arg(long, default_value = "fsync")]
     pub durability: Durability,
-    /// The round trip that every link gets in addition, in milliseconds
-    #[arg(long, default_value_t = 0, value_name = "MS", value_parser = clap::value_parser!(u32).range(..=60_000))]
-    pub delay_ms: u32,
+    /// The round trip that every link gets in addition, in milliseconds; of schemes also several with commas
+    #[arg(long, default_value = "0", value_name = "MS", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(..=60_000))]
+    pub delay_ms: Vec<u32>,
     /// Print one line of JSON
     #[arg(long)]
     pub json: bool,
@@ -60,6 +61,8 @@ pub struct Arguments {
     pub rebase: RebaseOptions,
     #[command(flatten)]
     pub queue: QueueOptions,
+    #[command(flatten)]
+    pub rows: RowsOptions,
 }
 
 /// Everything that can be measured, by one name.
@@ -93,6 +96,12 @@ pub enum AppWorkload {
     Rebase,
     /// How fast a client drains what it called offline, and what another one waits for meanwhile
     Queue,
+    /// A large blob in a row: whole, with one byte changed, and over a link that is cut
+    Blob,
+    /// The bytes of syncing a change set of a causal table, beside those of its content
+    SyncOverhead,
+    /// What the consistency of a table costs who writes a row and who reads it
+    Schemes,
 }
 
 /// What the parent tells a client's process.
@@ -168,6 +177,9 @@ impl ValueEnum for AnyWorkload {
                 AnyWorkload::OfApps(AppWorkload::Views),
                 AnyWorkload::OfApps(AppWorkload::Rebase),
                 AnyWorkload::OfApps(AppWorkload::Queue),
+                AnyWorkload::OfApps(AppWorkload::Blob),
+                AnyWorkload::OfApps(AppWorkload::SyncOverhead),
+                AnyWorkload::OfApps(AppWorkload::Schemes),
             ]
         }
     }
@@ -193,6 +205,13 @@ pub fn name_of(value: &impl ValueEnum) -> String {
 impl Workload {
     pub fn name(self) -> String {
         name_of(&self)
+    }
+}
+
+impl Arguments {
+    /// Of a workload that has one.
+    pub fn delay_ms(&self) -> u32 {
+        self.delay_ms.first().copied().unwrap_or_default()
     }
 }
 

@@ -174,7 +174,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
 async fn measure_all(arguments: &Arguments) -> anyhow::Result<Beside> {
     let options = &arguments.transactions;
     let users = u32::try_from(options.keys.unwrap_or(USERS))?;
-    let delay = Duration::from_millis(u64::from(arguments.delay_ms));
+    let delay = Duration::from_millis(u64::from(arguments.delay_ms()));
     let setting = Setting { users, zipf: options.zipf.unwrap_or(ZIPF), delay };
     let mut records: Vec<Record> = Vec::new();
     for way in arguments.diamond.ways() {
@@ -189,7 +189,7 @@ async fn measure_all(arguments: &Arguments) -> anyhow::Result<Beside> {
         ("keys", json!(users)),
         ("zipf", json!(setting.zipf)),
         ("clients", json!(arguments.clients)),
-        ("delay_ms", json!(arguments.delay_ms)),
+        ("delay_ms", json!(arguments.delay_ms())),
         ("seed", json!(options.seed)),
         ("only", json!(only)),
     ];

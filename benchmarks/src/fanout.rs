@@ -71,7 +71,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let settings = vec![
         ("workload", json!("fanout")),
         ("sessions", json!(arguments.fanout.sessions)),
-        ("delay_ms", json!(arguments.delay_ms)),
+        ("delay_ms", json!(arguments.delay_ms())),
     ];
     let beside = Beside { settings, records, lines: LINES };
     iolite_host::print(&beside.text(arguments.json)?)?;
@@ -94,7 +94,7 @@ fn on_iolite(arguments: &Arguments) -> anyhow::Result<Record> {
 }
 
 fn on_hocuspocus(arguments: &Arguments) -> anyhow::Result<Record> {
-    let delay = Duration::from_millis(u64::from(arguments.delay_ms));
+    let delay = Duration::from_millis(u64::from(arguments.delay_ms()));
     let server = Hocuspocus::start(arguments.durability, delay)?;
     let writer = server.client(Role::Writer, 1)?;
     let fan = Fan::gather(arguments, writer, server.pid(), |sessions| server.client(Role::Reader, sessions))?;

@@ -173,12 +173,12 @@ async fn measure_all(arguments: &Arguments) -> anyhow::Result<Beside> {
     for kept in arguments.transactions.beside.iter().filter_map(|peer| kept(*peer)) {
         records.push(record(arguments, on_redis(arguments, kept).await?)?);
     }
-    let settings = vec![("workload", json!("game")), ("delay_ms", json!(arguments.delay_ms))];
+    let settings = vec![("workload", json!("game")), ("delay_ms", json!(arguments.delay_ms()))];
     Ok(Beside { settings, records, lines: LINES })
 }
 
 fn delay(arguments: &Arguments) -> Duration {
-    Duration::from_millis(u64::from(arguments.delay_ms))
+    Duration::from_millis(u64::from(arguments.delay_ms()))
 }
 
 async fn on_iolite(arguments: &Arguments, without: WithoutWord) -> anyhow::Result<Measured> {

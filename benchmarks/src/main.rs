@@ -36,6 +36,7 @@ mod queue;
 mod rebase;
 mod redis;
 mod report;
+mod rows;
 mod run;
 mod schema;
 mod server;

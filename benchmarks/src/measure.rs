@@ -82,7 +82,7 @@ fn beside(arguments: &Arguments, measured: &Measured, mut report: Report) -> any
         report,
         more,
     };
-    let settings = vec![("workload", json!("propagate")), ("delay_ms", json!(arguments.delay_ms))];
+    let settings = vec![("workload", json!("propagate")), ("delay_ms", json!(arguments.delay_ms()))];
     Ok(Beside { settings, records: vec![own, propagate::beside(arguments)?], lines: propagate::LINES })
 }
 

@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-use crate::{diamond, fanout, game, memory, rebase, views};
+use crate::{diamond, fanout, game, memory, rebase, rows, views};
 
 #[derive(Args, Debug)]
 pub struct PartArguments {
@@ -28,6 +28,8 @@ enum Part {
     MemoryBurst(memory::BurstArguments),
     /// A member of `views`
     ViewsMember(views::MemberArguments),
+    /// A client of `blob`
+    RowsMember(rows::MemberArguments),
     /// A member of `rebase`
     RebaseMember(rebase::MemberArguments),
 }
@@ -46,6 +48,7 @@ pub fn run_part(arguments: &PartArguments) -> anyhow::Result<()> {
         Part::Memory(program) => memory::run_program(program),
         Part::MemoryBurst(program) => memory::run_burst(program),
         Part::ViewsMember(member) => views::run_member(member),
+        Part::RowsMember(member) => rows::run_member(member),
         Part::RebaseMember(member) => rebase::run_member(member),
     }
 }

@@ -38,7 +38,7 @@ pub fn run(server: &Server, arguments: &Arguments, workload: Workload) -> anyhow
 
 /// The same between two clients of Hocuspocus.
 pub fn beside(arguments: &Arguments) -> anyhow::Result<Record> {
-    let delay = Duration::from_millis(u64::from(arguments.delay_ms));
+    let delay = Duration::from_millis(u64::from(arguments.delay_ms()));
     let server = Hocuspocus::start(arguments.durability, delay)?;
     let mut found = State::default();
     let (writer, reader) = (server.client(Role::Writer, 1)?, server.client(Role::Reader, 1)?);

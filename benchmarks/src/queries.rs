@@ -8,6 +8,7 @@ mod watching;
 
 use std::process::ExitCode;
 
+use anyhow::bail;
 use clap::Args;
 use serde::Serialize;
 
@@ -17,14 +18,15 @@ use crate::server::Server;
 
 #[derive(Args, Debug)]
 pub struct QueryOptions {
-    /// Of query: how many rows the table has, each with a server of its own
-    #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(10..=10_000_000))]
+    /// Of query: how many rows the table has, each with a server of its own. Of sync-overhead: how many a change set has
+    #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     pub rows: Vec<u32>,
     /// Of query: how many others watch the table, each by a query of its own that no row answers
     #[arg(long, default_value_t = 0, value_name = "N", value_parser = clap::value_parser!(u32).range(..=100_000))]
     pub watchers: u32,
 }
 
+const ROWS_MIN: u32 = 10;
 const ROWS: &[u32] = &[10, 10_000, 1_000_000];
 
 #[derive(Clone, Debug, Serialize)]
@@ -72,14 +74,21 @@ pub struct Changes {
 impl QueryOptions {
     /// What was asked for that only this workload has.
     pub fn name_of_any(&self) -> Option<&'static str> {
-        let watchers = (self.watchers > 0).then_some("--watchers");
-        (!self.rows.is_empty()).then_some("--rows").or(watchers)
+        (self.watchers > 0).then_some("--watchers")
+    }
+
+    /// The same of one that `sync-overhead` has too.
+    pub fn name_of_rows(&self) -> Option<&'static str> {
+        (!self.rows.is_empty()).then_some("--rows")
     }
 }
 
 /// # Errors
 /// When a server or a client does not start or fails. What the run found wrong is in the exit code.
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    if arguments.queries.rows.iter().any(|rows| *rows < ROWS_MIN) {
+        bail!("--rows of query: {ROWS_MIN} at least");
+    }
     let sizes = if arguments.queries.rows.is_empty() { ROWS } else { &arguments.queries.rows };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let watchers = arguments.queries.watchers;

@@ -67,7 +67,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     if calls.is_empty() {
         bail!("nothing to measure: queue needs --calls 1000,4000");
     }
-    let settings = json!({"delay_ms": arguments.delay_ms, "durability": arguments.durability.name()});
+    let settings = json!({"delay_ms": arguments.delay_ms(), "durability": arguments.durability.name()});
     let mut cells = Cells::new(&AppWorkload::Queue.name(), settings);
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     for kind in [Kind::Inserts, Kind::Increments] {

@@ -6,7 +6,7 @@ use anyhow::bail;
 
 use crate::arguments::{AnyWorkload, AppWorkload, Arguments, Workload};
 use crate::peer::Peer;
-use crate::{diamond, fanout, game, measure, memory, queries, queue, rebase, text, transactions, views};
+use crate::{diamond, fanout, game, measure, memory, queries, queue, rebase, rows, text, transactions, views};
 
 /// Measures a workload and prints the report.
 ///
@@ -17,6 +17,9 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         (&arguments.text.trace, arguments.workload)
     {
         bail!("only text has a --trace");
+    }
+    if arguments.delay_ms.len() > 1 && arguments.workload != AnyWorkload::OfApps(AppWorkload::Schemes) {
+        bail!("only schemes has several --delay-ms");
     }
     match arguments.workload {
         AnyWorkload::Text => match &arguments.text.trace {
@@ -42,6 +45,9 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
                 AppWorkload::Views => views::run(arguments),
                 AppWorkload::Rebase => rebase::run(arguments),
                 AppWorkload::Queue => queue::run(arguments),
+                AppWorkload::Blob => rows::run_blob(arguments),
+                AppWorkload::SyncOverhead => rows::run_overhead(arguments),
+                AppWorkload::Schemes => rows::run_schemes(arguments),
             }
         }
         AnyWorkload::OfClients(workload) => {
@@ -74,9 +80,9 @@ fn of_any_app(arguments: &Arguments) -> Option<&'static str> {
 
 /// What was asked for that only other apps have.
 fn of_apps_but(arguments: &Arguments, own: Option<AppWorkload>) -> Option<&'static str> {
-    use AppWorkload::{Fanout, Game, Query, Queue, Rebase, RetwisDiamond, Views};
-    let Arguments { game, diamond, fanout, queries, views, rebase, queue, .. } = arguments;
-    let all: [(&[AppWorkload], Option<&'static str>); 9] = [
+    use AppWorkload::{Blob, Fanout, Game, Query, Queue, Rebase, RetwisDiamond, Schemes, SyncOverhead, Views};
+    let Arguments { game, diamond, fanout, queries, views, rebase, queue, rows, .. } = arguments;
+    let all: [(&[AppWorkload], Option<&'static str>); 14] = [
         (&[Game], game.name_of_any()),
         (&[Game, Views], game.name_of_kill()),
         (&[RetwisDiamond], diamond.name_of_any()),
@@ -86,21 +92,26 @@ fn of_apps_but(arguments: &Arguments, own: Option<AppWorkload>) -> Option<&'stat
         (&[Views, Rebase], views.name_of_members()),
         (&[Rebase], rebase.name_of_any()),
         (&[Queue], queue.name_of_any()),
+        (&[Views, Blob], views.name_of_bytes()),
+        (&[Blob], rows.name_of_cuts()),
+        (&[Query, SyncOverhead], queries.name_of_rows()),
+        (&[SyncOverhead], rows.name_of_blob()),
+        (&[Schemes], rows.name_of_away()),
     ];
     all.into_iter().find_map(|(apps, name)| name.filter(|_| own.is_none_or(|own| !apps.contains(&own))))
 }
 
 /// What was asked for that this app does not have.
 fn of_another_app(arguments: &Arguments, workload: AppWorkload) -> Option<&'static str> {
-    use AppWorkload::{Fanout, Game, Query, Queue, Rebase, RetwisDiamond, Views};
-    // Views starts a server of its own, so it may be told to.
-    let of_servers =
-        [("--embedded", arguments.embedded && workload != Views), ("--target", arguments.target.is_some())];
+    use AppWorkload::{Blob, Fanout, Game, Query, Queue, Rebase, RetwisDiamond, Schemes, SyncOverhead, Views};
+    // These start a server of their own, so they may be told to.
+    let starts_its_own = matches!(workload, Views | Blob | SyncOverhead | Schemes);
+    let of_servers = [("--embedded", arguments.embedded && !starts_its_own), ("--target", arguments.target.is_some())];
     let of_servers = of_servers.into_iter().find_map(|(name, is_asked)| is_asked.then_some(name));
     let of_transactions: &[&str] = match workload {
         Game | Fanout | Views => &["--beside"],
         RetwisDiamond => &["--beside", "--keys", "--zipf"],
-        Query | Rebase | Queue => &[],
+        Query | Rebase | Queue | Blob | SyncOverhead | Schemes => &[],
     };
     let of_apps = of_servers.or(of_apps_but(arguments, Some(workload)));
     of_apps.or(arguments.transactions.name_of_any_but(of_transactions))

@@ -51,7 +51,7 @@ impl Server {
                 (Kind::Started(started), address, token_of(address)?)
             }
         };
-        let delay = Duration::from_millis(u64::from(arguments.delay_ms));
+        let delay = Duration::from_millis(u64::from(arguments.delay_ms()));
         let mut server = Server { kind, address, token, delay, runtime, proxy: None };
         server.link()?;
         Ok(server)
@@ -59,13 +59,23 @@ impl Server {
 
     /// Where clients connect to: the server, or the delay before it.
     pub fn clients_address(&self) -> Address {
-        let address = self.proxy.as_ref().map_or(self.address, DelayProxy::address);
+        let address = self.clients_socket();
         Address { url: format!("ws://{address}/sync"), token: self.token.clone() }
     }
 
     /// Where those connect to who are next to it.
     pub fn near_address(&self) -> Address {
         Address { url: format!("ws://{}/sync", self.address), token: self.token.clone() }
+    }
+
+    /// The same as a socket's address.
+    pub fn clients_socket(&self) -> SocketAddr {
+        self.proxy.as_ref().map_or(self.address, DelayProxy::address)
+    }
+
+    /// The same, without a delay.
+    pub fn near_socket(&self) -> SocketAddr {
+        self.address
     }
 
     /// Of a server that this run has started.

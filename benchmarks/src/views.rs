@@ -20,6 +20,7 @@ use clap::{Args, ValueEnum};
 use crate::arguments::{AppWorkload, Arguments};
 use crate::game::Kill;
 use crate::peer::Peer;
+use crate::rows;
 
 pub use member::{MemberArguments, run_member};
 
@@ -34,9 +35,9 @@ pub struct ViewsOptions {
     /// For views: hold back whatever the process sends and receives for a while, and measure what the others wait for
     #[arg(long)]
     pub partition: Option<Victim>,
-    /// For views: count bytes and messages of a change, with so many --members
-    #[arg(long)]
-    pub bytes: bool,
+    /// For views: count bytes and messages of a change, with so many --members. For blob: its length, like 64MiB
+    #[arg(long, value_name = "LENGTH", value_parser = rows::length)]
+    pub bytes: Option<Option<u64>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -56,8 +57,13 @@ pub enum Fault {
 impl ViewsOptions {
     /// An option that was given and that only `views` has.
     pub fn name_of_any(&self) -> Option<&'static str> {
-        let all = [("--stop", self.stop.is_some()), ("--partition", self.partition.is_some()), ("--bytes", self.bytes)];
+        let all = [("--stop", self.stop.is_some()), ("--partition", self.partition.is_some())];
         all.into_iter().find_map(|(name, is_asked)| is_asked.then_some(name))
+    }
+
+    /// The same of one that `blob` has too.
+    pub fn name_of_bytes(&self) -> Option<&'static str> {
+        self.bytes.is_some().then_some("--bytes")
     }
 
     pub fn name_of_members(&self) -> Option<&'static str> {
@@ -75,6 +81,9 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         bail!("views has --kill member, and kills nothing else");
     }
     let ViewsOptions { members, stop, partition, bytes } = &arguments.views;
+    if let Some(Some(length)) = bytes {
+        bail!("views --bytes counts bytes, and takes no number: leave out {length}");
+    }
     let faults = [
         (Fault::Kill, !arguments.game.kill.is_empty()),
         (Fault::Stop, stop.is_some()),
@@ -82,7 +91,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     ];
     let faults: Vec<Fault> = faults.into_iter().filter_map(|(fault, is_asked)| is_asked.then_some(fault)).collect();
     let has_peer = !arguments.transactions.beside.is_empty();
-    match (&faults[..], *bytes) {
+    match (&faults[..], bytes.is_some()) {
         ([], false) if arguments.clients < 2 => {
             bail!("views is about one who changes and others who see it: say --clients 2")
         }

@@ -67,8 +67,22 @@ impl Pid {
 
     /// Of its memory, what is in RAM; 0 when it has ended.
     pub fn resident_bytes(self) -> u64 {
+        self.status_bytes("VmRSS:")
+    }
+
+    /// The most that it had in RAM, since that was forgotten.
+    pub fn peak_resident_bytes(self) -> u64 {
+        self.status_bytes("VmHWM:")
+    }
+
+    /// Where the kernel refuses it, the peak is the one since the process began.
+    pub fn forget_peak(self) {
+        let _ = std::fs::write(format!("/proc/{}/clear_refs", self.0), "5");
+    }
+
+    fn status_bytes(self, name: &str) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.0)).unwrap_or_default();
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let line = status.lines().find_map(|line| line.strip_prefix(name));
         let kibibytes = line.and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok());
         kibibytes.unwrap_or(0) * 1024
     }
@@ -143,6 +157,8 @@ mod tests {
         let written = vec![1u8; 64 << 20];
         assert!(own.resident_bytes() > before + (32 << 20), "{before}");
         assert_eq!(written[written.len() / 2], 1);
+        drop(written);
+        assert!(own.peak_resident_bytes() > before + (32 << 20), "{before}");
     }
 
     /// Burns the processor in a child, waits for it, then sleeps until it is killed.

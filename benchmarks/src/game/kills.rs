@@ -68,7 +68,7 @@ async fn measure(arguments: &Arguments) -> anyhow::Result<KillsReport> {
     client.close().await;
     Ok(KillsReport {
         seconds: arguments.seconds,
-        delay_ms: arguments.delay_ms,
+        delay_ms: arguments.delay_ms(),
         durability: arguments.durability.name(),
         undisturbed,
         kills,

@@ -30,7 +30,7 @@ pub fn run(arguments: &Arguments, members: &[u32]) -> anyhow::Result<ExitCode> {
     };
     let settings = json!({
         "ints": SIZE, "operations": work.operations, "increments": work.increments, "every_ms": work.every_ms,
-        "delay_ms": arguments.delay_ms, "durability": arguments.durability.name(), "members_of_a_process": 1,
+        "delay_ms": arguments.delay_ms(), "durability": arguments.durability.name(), "members_of_a_process": 1,
     });
     let mut cells = Cells::new(&super::name(), settings);
     for batch_ms in batches {

@@ -103,7 +103,7 @@ impl TransactionOptions {
             seconds: Duration::from_secs(u64::from(arguments.seconds)),
             setup: Setup {
                 durability: arguments.durability,
-                delay: Duration::from_millis(u64::from(arguments.delay_ms)),
+                delay: Duration::from_millis(u64::from(arguments.delay_ms())),
                 cluster,
                 down: self.down,
                 coordinators: self.coordinators,

@@ -42,7 +42,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     };
     for (of, made) in &own {
         let mut cell = record(of.name(), made);
-        cell.insert("delay_ms".to_owned(), json!(arguments.delay_ms));
+        cell.insert("delay_ms".to_owned(), json!(arguments.delay_ms()));
         cell.insert("fsync_ms".to_owned(), json!(sync_ms));
         cell.insert("journal_sync_ms".to_owned(), json!(journal_ms));
         if let (Subject::Log, Some((version, made))) = (of, &peer) {
@@ -53,7 +53,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         }
         cells.push(Value::Object(cell));
         let delays = Delays::of(&made.calls);
-        ratios(&mut cells, of.name(), &delays, arguments.delay_ms, sync_ms, journal_ms.unwrap_or_default());
+        ratios(&mut cells, of.name(), &delays, arguments.delay_ms(), sync_ms, journal_ms.unwrap_or_default());
         if let (Subject::Log, Some((_, made))) = (of, &peer) {
             let others = Delays::of(&made.calls);
             cells.ratio("log confirmed of hocuspocus", delays.confirmed.p50, others.confirmed.p50);
@@ -87,7 +87,7 @@ fn on_iolite(arguments: &Arguments, cells: &mut Cells) -> anyhow::Result<(Made, 
 }
 
 fn on_hocuspocus(arguments: &Arguments, cells: &mut Cells) -> anyhow::Result<(String, Calls)> {
-    let server = Hocuspocus::start(arguments.durability, Duration::from_millis(u64::from(arguments.delay_ms)))?;
+    let server = Hocuspocus::start(arguments.durability, Duration::from_millis(u64::from(arguments.delay_ms())))?;
     let names = (0..arguments.clients).map(|number| format!("member-{number}"));
     let mut members = names.map(|name| server.sheet(&name)).collect::<anyhow::Result<Vec<_>>>()?;
     members.iter_mut().try_for_each(expect_ready)?;

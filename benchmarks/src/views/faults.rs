@@ -48,7 +48,7 @@ pub fn run(arguments: &Arguments, fault: Fault, count: u32) -> anyhow::Result<Ex
     let victim = count as usize - 1;
     let fails_for_s = arguments.seconds.max(FAILS_FOR_MIN_S);
     let settings = json!({
-        "members": count, "fault": format!("{fault:?}").to_lowercase(), "delay_ms": arguments.delay_ms, "every_ms": EVERY_MS,
+        "members": count, "fault": format!("{fault:?}").to_lowercase(), "delay_ms": arguments.delay_ms(), "every_ms": EVERY_MS,
         "fails_for_seconds": fails_for_s, "durability": arguments.durability.name(),
     });
     let mut cells = Cells::new(&super::name(), settings);

@@ -2,5 +2,6 @@
 
 mod beside;
 mod killed_game;
+mod rows;
 mod views;
 mod workloads;

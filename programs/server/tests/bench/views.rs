@@ -4,7 +4,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-fn bench(arguments: &[&str]) -> (bool, String, String) {
+pub fn bench(arguments: &[&str]) -> (bool, String, String) {
     let output = Command::new(env!("CARGO_BIN_EXE_iolite")).arg("bench").args(arguments).output();
     let output = output.expect("the program can be run");
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -12,7 +12,7 @@ fn bench(arguments: &[&str]) -> (bool, String, String) {
 }
 
 /// The report of a run that found nothing wrong.
-fn report(arguments: &[&str]) -> Value {
+pub fn report(arguments: &[&str]) -> Value {
     let (good, report, said) = bench(&[arguments, &["--json"]].concat());
     assert!(good, "{report}{said}");
     let report: Value = serde_json::from_str(&report).expect("it is JSON");
@@ -20,7 +20,7 @@ fn report(arguments: &[&str]) -> Value {
     report
 }
 
-fn cells(report: &Value) -> &Vec<Value> {
+pub fn cells(report: &Value) -> &Vec<Value> {
     report["cells"].as_array().expect("a list")
 }
 
