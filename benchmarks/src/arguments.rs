@@ -18,7 +18,7 @@ use crate::views::ViewsOptions;
 #[derive(Args, Debug)]
 #[command(group(clap::ArgGroup::new("server").args(["embedded", "target"])))]
 pub struct Arguments {
-    /// What every client does
+    /// The part that every client plays
     pub workload: AnyWorkload,
     /// Start a server for this run, with a data directory of its own
     #[arg(long)]
@@ -32,7 +32,7 @@ pub struct Arguments {
     /// How long to measure
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=86_400))]
     pub seconds: u32,
-    /// What acknowledged means at the server that is started
+    /// The meaning of acknowledged at the server that is started
     #[arg(long, default_value = "fsync")]
     pub durability: Durability,
     /// The round trip that every link gets in addition, in milliseconds; of schemes also several with commas
@@ -100,7 +100,7 @@ pub enum AppWorkload {
     Blob,
     /// The bytes of syncing a change set of a causal table, beside those of its content
     SyncOverhead,
-    /// What the consistency of a table costs who writes a row and who reads it
+    /// The cost of a table's consistency for who writes a row and who reads it
     Schemes,
 }
 
@@ -209,7 +209,7 @@ impl Workload {
 }
 
 impl Arguments {
-    /// Of a workload that has one.
+    /// The delay of a workload that has one.
     pub fn delay_ms(&self) -> u32 {
         self.delay_ms.first().copied().unwrap_or_default()
     }

@@ -37,7 +37,7 @@ pub struct RowsOptions {
 const AWAY_MS: u32 = 1000;
 
 impl RowsOptions {
-    /// What was asked for that only `blob` has.
+    /// The options that only `blob` has.
     pub fn name_of_cuts(&self) -> Option<&'static str> {
         (self.cuts > 0).then_some("--cuts")
     }

@@ -65,7 +65,7 @@ struct Member {
     wire: Wire,
 }
 
-/// Who writes and who reads.
+/// The member that writes and the one that reads.
 struct Pair {
     writer: Member,
     reader: Member,

@@ -1,4 +1,4 @@
-//! What a link has carried, in messages, in frames, and on a network.
+//! The amount that a link has carried, in messages, in frames, and on a network.
 
 use std::ops::{Add, Sub};
 
@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::frames::Frame;
 
-/// Of one direction, or of both.
+/// The amount of one direction, or of both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counted {
     pub messages: u64,
@@ -17,7 +17,7 @@ pub struct Counted {
     pub network_bytes: u64,
 }
 
-/// What a segment carries on Ethernet, and its headers: 20 bytes of IPv4, 20 of TCP and 12 of its timestamps.
+/// The content of a segment on Ethernet, and its headers: 20 bytes of IPv4, 20 of TCP and 12 of its timestamps.
 const SEGMENT_BYTES: u64 = 1448;
 const SEGMENT_HEADER_BYTES: u64 = 52;
 

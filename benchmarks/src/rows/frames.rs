@@ -22,7 +22,7 @@ pub struct Frames {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Of HTTP: a blank line ends it.
+    /// A head of HTTP: a blank line ends it.
     Head,
     Header,
     Payload {

@@ -170,7 +170,7 @@ impl Member {
             let stream = self.client.blobs().open(File::NAME, &content.id, "content", &blob)?;
             let wanted = Noise::new(content.seed, content.bytes).changed_at(content.changed);
             // Parts that came are on the device, and are not fetched again.
-            if let Ok(is_equal) = wanted.is_equal(stream).await {
+            if let Ok(is_equal) = wanted.equals(stream).await {
                 return Ok(is_equal);
             }
         }

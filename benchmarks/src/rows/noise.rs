@@ -72,7 +72,7 @@ impl Noise {
     ///
     /// # Errors
     /// Of the stream.
-    pub async fn is_equal(mut self, mut stream: impl AsyncRead + Unpin) -> io::Result<bool> {
+    pub async fn equals(mut self, mut stream: impl AsyncRead + Unpin) -> io::Result<bool> {
         let (mut read, mut wanted) = (vec![0; COMPARED_BYTES], vec![0; COMPARED_BYTES]);
         loop {
             let count = stream.read(&mut read).await?;
@@ -103,10 +103,10 @@ mod tests {
     async fn a_changed_byte_and_a_missing_end_are_seen() {
         let noise = Noise::new(7, 200_001);
         let bytes = noise.clone().bytes();
-        assert!(noise.clone().is_equal(&bytes[..]).await.expect("in memory"));
-        assert!(!noise.clone().is_equal(&bytes[..200_000]).await.expect("in memory"));
+        assert!(noise.clone().equals(&bytes[..]).await.expect("in memory"));
+        assert!(!noise.clone().equals(&bytes[..200_000]).await.expect("in memory"));
         let changed = noise.clone().changed_at(Some(199_999));
-        assert!(!changed.clone().is_equal(&bytes[..]).await.expect("in memory"));
+        assert!(!changed.clone().equals(&bytes[..]).await.expect("in memory"));
         assert_eq!(changed.byte_at(199_999), noise.byte_at(199_999) ^ FLIP);
     }
 }

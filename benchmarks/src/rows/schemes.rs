@@ -1,4 +1,4 @@
-//! What the consistency of a table costs who writes a row and who reads it: Figure 3.8 of the paper.
+//! The cost of a table's consistency for who writes a row and who reads it: Figure 3.8 of the paper.
 //!
 //! Another client, next to the server, writes the row first, unseen by the writer. Writer and reader are far. Under strong they are online. Under the others both
 //! are cut off meanwhile: that stands for the paper's period of a second. The writer keeps its own row in a conflict.
@@ -66,7 +66,7 @@ const AT_FIRST: &str = "as it was made first";
 const OTHERS: &str = "what the other wrote";
 const OWN: &str = "what the writer says";
 
-/// What one write came to.
+/// The outcome of one write.
 struct Round {
     write: Duration,
     sync: Duration,

@@ -32,7 +32,7 @@ pub enum Direction {
     Down,
 }
 
-/// What was counted since the link began.
+/// All that was counted since the link began.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Carried {
     pub up: Counted,

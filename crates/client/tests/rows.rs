@@ -401,7 +401,7 @@ fn a_version_of_the_app_without_the_table_loses_no_call_and_acknowledges_no_open
         _ => false,
     };
     assert!(!older.take_sent().iter().any(acknowledged));
-    let mut newer = Harness::on(older.storage.clone());
+    let newer = Harness::on(older.storage.clone());
     let found: Vec<_> = newer.client.pending().map(|pending| (pending.counter, pending.name)).collect();
     assert_eq!(found, [(call, Some("edit".into()))]);
 }
