@@ -1,0 +1,134 @@
+//! Types that merge: effects of one cell which commute, so that every data centre may take them in an order of its own.
+//!
+//! Invariant: any two effects of a cell give equal states in both orders, on every state that has what they observed.
+//! Source: Zawirski 2013, 2.2.1; Shapiro 2011 ("Conflict-free replicated data types"), operation-based types. Effects come once, which completion records see to.
+
+mod counter;
+mod lives;
+mod mark;
+mod register;
+mod set;
+
+use std::collections::BTreeSet;
+
+pub use counter::LifeCounter;
+pub use lives::Lives;
+pub use mark::{HybridTime, Mark, Stamp};
+pub use register::LastWriter;
+pub use set::AddWins;
+
+use crate::{CellState, TypeMismatch, Value};
+
+/// A change of one cell of a table that merges.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Effect {
+    /// A counter grows by this much, modulo 2^64, in one life of its row.
+    Add { life: Mark, amount: i64 },
+    /// A register gets a value. The highest stamp stays.
+    Assign { stamp: Stamp, value: Value },
+    /// A set gets a member.
+    Insert { value: Value, mark: Mark },
+    /// A set loses a member, as far as the writer saw it inserted.
+    Remove { value: Value, seen: BTreeSet<Mark> },
+    /// A row begins a life, or is kept in one. `mark` takes the place of the life's marks that the writer saw.
+    Touch { life: Mark, mark: Mark, seen: BTreeSet<Mark> },
+    /// A row loses the marks that the writer saw, of all its lives.
+    Bury { seen: BTreeSet<Mark> },
+}
+
+impl Effect {
+    /// Bytes of a mark.
+    const MARK_BYTES: usize = 8;
+
+    /// Whether it is of the row's lives, and not of a column.
+    pub fn is_of_lives(&self) -> bool {
+        matches!(self, Effect::Touch { .. } | Effect::Bury { .. })
+    }
+
+    /// Bytes of content, for limits and accounting.
+    pub fn size_bytes(&self) -> usize {
+        let marks = |seen: &BTreeSet<Mark>| Effect::MARK_BYTES * seen.len();
+        match self {
+            Effect::Add { .. } => Effect::MARK_BYTES + 8,
+            Effect::Assign { stamp: _, value } => Stamp::BYTES + value.size_bytes(),
+            Effect::Insert { value, mark: _ } => Effect::MARK_BYTES + value.size_bytes(),
+            Effect::Remove { value, seen } => value.size_bytes() + marks(seen),
+            Effect::Touch { life: _, mark: _, seen } => 2 * Effect::MARK_BYTES + marks(seen),
+            Effect::Bury { seen } => 1 + marks(seen),
+        }
+    }
+}
+
+/// All that a cell's effects left.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum MergedState {
+    Counter(LifeCounter),
+    Register(LastWriter),
+    Set(AddWins),
+    Lives(Lives),
+}
+
+impl MergedState {
+    /// The state of a cell of the effect's type on which nothing has happened yet.
+    pub fn empty_for(effect: &Effect) -> MergedState {
+        match effect {
+            Effect::Add { .. } => MergedState::Counter(LifeCounter::default()),
+            Effect::Assign { .. } => MergedState::Register(LastWriter::default()),
+            Effect::Insert { .. } | Effect::Remove { .. } => MergedState::Set(AddWins::default()),
+            Effect::Touch { .. } | Effect::Bury { .. } => MergedState::Lives(Lives::default()),
+        }
+    }
+
+    /// Applies an effect that comes for the first time, after all that its writer saw.
+    ///
+    /// # Errors
+    /// [`TypeMismatch`], and the state is as before.
+    pub fn apply(&mut self, effect: &Effect) -> Result<(), TypeMismatch> {
+        match (&mut *self, effect) {
+            (MergedState::Counter(counter), Effect::Add { life, amount }) => counter.add(*life, *amount),
+            (MergedState::Register(register), Effect::Assign { stamp, value }) => register.assign(*stamp, value),
+            (MergedState::Set(set), Effect::Insert { value, mark }) => set.insert(value, *mark),
+            (MergedState::Set(set), Effect::Remove { value, seen }) => set.remove(value, seen),
+            (MergedState::Lives(lives), Effect::Touch { life, mark, seen }) => lives.touch(*life, *mark, seen),
+            (MergedState::Lives(lives), Effect::Bury { seen }) => lives.bury(seen),
+            (state, effect) => {
+                return Err(TypeMismatch { is: state.name(), wants: MergedState::empty_for(effect).name() });
+            }
+        }
+        Ok(())
+    }
+
+    /// The value that readers, queries and indexes see, in a row that has these lives.
+    pub fn plain(&self, lives: &Lives) -> CellState {
+        match self {
+            MergedState::Counter(counter) => CellState::Counter(counter.total(lives)),
+            MergedState::Register(register) => CellState::Register(register.value().clone()),
+            MergedState::Set(set) => CellState::Set(set.members().cloned().collect()),
+            MergedState::Lives(lives) => CellState::Row(lives.exist()),
+        }
+    }
+
+    pub fn name(&self) -> &'static str {
+        match self {
+            MergedState::Counter(_) => "counter that merges",
+            MergedState::Register(_) => "register that merges",
+            MergedState::Set(_) => "set that merges",
+            MergedState::Lives(_) => "row that merges",
+        }
+    }
+
+    /// Bytes of content, for limits and accounting.
+    pub fn size_bytes(&self) -> usize {
+        match self {
+            MergedState::Counter(counter) => counter.sums().map(|_| Effect::MARK_BYTES + 8).sum(),
+            MergedState::Register(register) => Stamp::BYTES + register.value().size_bytes(),
+            MergedState::Set(set) => {
+                set.marks().map(|(value, marks)| value.size_bytes() + Effect::MARK_BYTES * marks.len()).sum()
+            }
+            MergedState::Lives(lives) => lives.marks().map(|(_, marks)| Effect::MARK_BYTES * (1 + marks.len())).sum(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,68 @@
+//! Lives of a row that merges: updates win.
+//!
+//! Invariant: a row has a life while a mark of it is left that no deletion and no later update saw, and it exists while it has a life. A deletion hides; it
+//! undoes nothing, so an update at the same time brings the row back whole.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Effect, Mark};
+
+/// The lives that a row has, each with the marks that keep it. An insertion begins a life, which is named by its mark.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Lives {
+    lives: BTreeMap<Mark, BTreeSet<Mark>>,
+}
+
+impl Lives {
+    /// Lives as a peer or a disk described them. A life without a mark is none.
+    pub fn from_marks(marks: BTreeMap<Mark, BTreeSet<Mark>>) -> Lives {
+        Lives { lives: marks.into_iter().filter(|(_, marks)| !marks.is_empty()).collect() }
+    }
+
+    /// Whether the row exists.
+    pub fn exist(&self) -> bool {
+        !self.lives.is_empty()
+    }
+
+    pub fn has(&self, life: Mark) -> bool {
+        self.lives.contains_key(&life)
+    }
+
+    /// The life that additions to the row's counters name; none if the row does not exist.
+    pub fn lowest(&self) -> Option<Mark> {
+        self.lives.keys().next().copied()
+    }
+
+    /// The lives in their order, with the marks that keep them.
+    pub fn marks(&self) -> impl ExactSizeIterator<Item = (Mark, &BTreeSet<Mark>)> {
+        self.lives.iter().map(|(life, marks)| (*life, marks))
+    }
+
+    /// The insertion of a row: a new life, named by its mark.
+    pub fn insertion(mark: Mark) -> Effect {
+        Effect::Touch { life: mark, mark, seen: BTreeSet::new() }
+    }
+
+    /// An update as this writer sees the row: one effect for each life, each with a mark of its own, so that a deletion at the same time hides none of them.
+    pub fn update(&self, mut mark: impl FnMut() -> Mark) -> impl Iterator<Item = Effect> {
+        self.lives.iter().map(move |(life, seen)| Effect::Touch { life: *life, mark: mark(), seen: seen.clone() })
+    }
+
+    /// A deletion as this writer sees the row.
+    pub fn deletion(&self) -> Effect {
+        Effect::Bury { seen: self.lives.values().flatten().copied().collect() }
+    }
+
+    pub(super) fn touch(&mut self, life: Mark, mark: Mark, seen: &BTreeSet<Mark>) {
+        let marks = self.lives.entry(life).or_default();
+        marks.retain(|own| !seen.contains(own));
+        marks.insert(mark);
+    }
+
+    pub(super) fn bury(&mut self, seen: &BTreeSet<Mark>) {
+        self.lives.retain(|_, marks| {
+            marks.retain(|mark| !seen.contains(mark));
+            !marks.is_empty()
+        });
+    }
+}
