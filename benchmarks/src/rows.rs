@@ -32,6 +32,9 @@ pub struct RowsOptions {
     /// For schemes: how long writer and reader of a causal or eventual table are cut off
     #[arg(long, default_value_t = AWAY_MS, value_name = "MS", value_parser = clap::value_parser!(u32).range(..=60_000))]
     pub away_ms: u32,
+    /// For schemes and sync-overhead: how often each is measured; the median counts [default: 7 and 5]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    pub times: Option<u32>,
 }
 
 const AWAY_MS: u32 = 1000;
@@ -50,6 +53,11 @@ impl RowsOptions {
     /// The same of `schemes`.
     pub fn name_of_away(&self) -> Option<&'static str> {
         (self.away_ms != AWAY_MS).then_some("--away-ms")
+    }
+
+    /// The same of `schemes` and `sync-overhead`.
+    pub fn name_of_times(&self) -> Option<&'static str> {
+        self.times.map(|_| "--times")
     }
 }
 

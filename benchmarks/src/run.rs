@@ -82,7 +82,7 @@ fn of_any_app(arguments: &Arguments) -> Option<&'static str> {
 fn of_apps_but(arguments: &Arguments, own: Option<AppWorkload>) -> Option<&'static str> {
     use AppWorkload::{Blob, Fanout, Game, Query, Queue, Rebase, RetwisDiamond, Schemes, SyncOverhead, Views};
     let Arguments { game, diamond, fanout, queries, views, rebase, queue, rows, .. } = arguments;
-    let all: [(&[AppWorkload], Option<&'static str>); 14] = [
+    let all: [(&[AppWorkload], Option<&'static str>); 15] = [
         (&[Game], game.name_of_any()),
         (&[Game, Views], game.name_of_kill()),
         (&[RetwisDiamond], diamond.name_of_any()),
@@ -97,6 +97,7 @@ fn of_apps_but(arguments: &Arguments, own: Option<AppWorkload>) -> Option<&'stat
         (&[Query, SyncOverhead], queries.name_of_rows()),
         (&[SyncOverhead], rows.name_of_blob()),
         (&[Schemes], rows.name_of_away()),
+        (&[Schemes, SyncOverhead], rows.name_of_times()),
     ];
     all.into_iter().find_map(|(apps, name)| name.filter(|_| own.is_none_or(|own| !apps.contains(&own))))
 }

@@ -55,7 +55,7 @@ pub fn object(text: &str) -> Result<Object, String> {
 }
 
 /// Each is measured so often; its median counts.
-const ROUNDS: usize = 5;
+const TIMES: u32 = 5;
 const WITHIN: Duration = Duration::from_secs(120);
 /// Until acknowledgements have come and gone.
 const SETTLES_WITHIN: Duration = Duration::from_millis(700);
@@ -70,14 +70,15 @@ struct Sent {
 }
 
 pub fn run(arguments: &Arguments, rows: &[u32], objects: &[Object]) -> anyhow::Result<ExitCode> {
-    let settings = json!({"rounds": ROUNDS, "durability": arguments.durability.name()});
+    let times = arguments.rows.times.unwrap_or(TIMES);
+    let settings = json!({"rounds": times, "durability": arguments.durability.name()});
     let mut cells = Cells::new(&super::name(AppWorkload::SyncOverhead), settings);
     let server = Server::of(arguments)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     for keys in [Keys::Ids, Keys::Numbers] {
         for count in rows {
             for object in objects {
-                let measured = runtime.block_on(measure(&server, keys, *count, *object));
+                let measured = runtime.block_on(measure(&server, keys, *count, *object, times));
                 let sent = measured.with_context(|| format!("{count} rows with {}, {}", object.name(), keys.name()))?;
                 report(&mut cells, keys, *count, *object, &sent);
             }
@@ -115,7 +116,7 @@ fn report(cells: &mut Cells, keys: Keys, rows: u32, object: Object, sent: &Sent)
     );
 }
 
-async fn measure(server: &Server, keys: Keys, rows: u32, object: Object) -> anyhow::Result<Sent> {
+async fn measure(server: &Server, keys: Keys, rows: u32, object: Object, times: u32) -> anyhow::Result<Sent> {
     let wire = Wire::start(server.clients_socket(), Duration::ZERO).await?;
     let address = wire.to(&server.near_address().token);
     let options = Options::new().mutators(keys.mutators());
@@ -127,7 +128,7 @@ async fn measure(server: &Server, keys: Keys, rows: u32, object: Object) -> anyh
     pin.next().await?;
     let begins = *client.read(View::Confirmed, move |tx| keys.count(tx)).await?;
     let mut all = Vec::new();
-    for round in 0..ROUNDS as u64 {
+    for round in 0..u64::from(times) {
         let blobs = put(&client, rows, object).await?;
         tokio::time::sleep(SETTLES_WITHIN).await;
         wire.forget_longest();
@@ -141,7 +142,7 @@ async fn measure(server: &Server, keys: Keys, rows: u32, object: Object) -> anyh
     client.close().await;
     // The one in the middle: a ping may come between.
     all.sort_by_key(|sent| sent.up.frame_bytes + sent.down.frame_bytes);
-    Ok(all[ROUNDS / 2])
+    Ok(all[all.len() / 2])
 }
 
 /// An object for each row, on the device.

@@ -12,6 +12,7 @@ use iolite::{Blob, Client, Mutators, Options, Reaction, Table, View, schema};
 use serde_json::json;
 use tokio::time::timeout;
 
+use super::RowsOptions;
 use super::counted::Counted;
 use super::noise::Noise;
 use super::wire::Wire;
@@ -56,7 +57,7 @@ enum Scheme {
     Eventual,
 }
 
-const ROUNDS: u64 = 7;
+const TIMES: u32 = 7;
 const OBJECT_BYTES: u64 = 100 << 10;
 const WITHIN: Duration = Duration::from_secs(60);
 /// Until nothing is on its way.
@@ -85,9 +86,7 @@ struct Middle {
 }
 
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let away = Duration::from_millis(arguments.rows.away_ms.into());
-    let settings =
-        json!({"rounds": ROUNDS, "away_ms": arguments.rows.away_ms, "durability": arguments.durability.name()});
+    let settings = json!({"rounds": arguments.rows.times.unwrap_or(TIMES), "away_ms": arguments.rows.away_ms, "durability": arguments.durability.name()});
     let mut cells = Cells::new(&super::name(AppWorkload::Schemes), settings);
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     for delay_ms in &arguments.delay_ms {
@@ -95,7 +94,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         let mut middles = Vec::new();
         for scheme in [Scheme::Strong, Scheme::Causal, Scheme::Eventual] {
             let folder = ClusterDirectory::new(arguments.durability)?;
-            let rounds = runtime.block_on(measure(&server, scheme, *delay_ms, away, &folder));
+            let rounds = runtime.block_on(measure(&server, scheme, *delay_ms, &arguments.rows, &folder));
             let rounds = rounds.with_context(|| format!("{} at {delay_ms} ms", scheme.name()))?;
             middles.push(report(&mut cells, scheme, *delay_ms, &rounds));
         }
@@ -152,10 +151,10 @@ async fn measure(
     server: &Server,
     scheme: Scheme,
     delay_ms: u32,
-    away: Duration,
+    options: &RowsOptions,
     folder: &ClusterDirectory,
 ) -> anyhow::Result<Vec<Round>> {
-    let near = server.near_address();
+    let (near, away) = (server.near_address(), Duration::from_millis(options.away_ms.into()));
     let one_way = Duration::from_millis(delay_ms.into()) / 2;
     let links = [Wire::start(server.near_socket(), one_way).await?, Wire::start(server.near_socket(), one_way).await?];
     let client = async |address: &Address, name: &str| {
@@ -168,7 +167,7 @@ async fn measure(
         (client(&links[0].to(&near.token), "writer").await?, client(&links[1].to(&near.token), "reader").await?);
     let three = Three { scheme, other, writer, reader, links };
     let mut rounds = Vec::new();
-    for number in 0..ROUNDS {
+    for number in 0..u64::from(options.times.unwrap_or(TIMES)) {
         rounds.push(
             timeout(WITHIN, three.round(number, away))
                 .await

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use super::{Lives, Mark};
 
-/// What was added in each life of the row, modulo 2^64.
+/// The amount that was added in each life of the row, modulo 2^64.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct LifeCounter {
     sums: BTreeMap<Mark, i64>,

@@ -24,7 +24,8 @@ fn a_blob_goes_whole_changed_and_over_a_link_that_is_cut() {
 
 #[test]
 fn the_bytes_of_a_change_set_are_counted_beside_its_content() {
-    let report = report(&["sync-overhead", "--rows", "1,3", "--blob", "none,5000", "--durability", "memory"]);
+    let report =
+        report(&["sync-overhead", "--rows", "1,3", "--blob", "none,5000", "--times", "1", "--durability", "memory"]);
     assert_eq!(cells(&report).len(), 8, "{report}");
     for cell in cells(&report) {
         let number = |name: &str| cell[name].as_u64().expect("a number");
@@ -37,7 +38,7 @@ fn the_bytes_of_a_change_set_are_counted_beside_its_content() {
 
 #[test]
 fn each_scheme_brings_the_last_row_to_the_reader() {
-    let report = report(&["schemes", "--delay-ms", "2,4", "--away-ms", "50", "--durability", "memory"]);
+    let report = report(&["schemes", "--delay-ms", "2,4", "--away-ms", "50", "--times", "1", "--durability", "memory"]);
     let all: Vec<_> = cells(&report).iter().map(|cell| (cell["delay_ms"].as_u64(), cell["scheme"].as_str())).collect();
     let wanted = [2, 4].map(|delay| ["strong", "causal", "eventual"].map(|scheme| (Some(delay), Some(scheme))));
     assert_eq!(all, wanted.concat(), "{report}");
@@ -61,6 +62,7 @@ fn options_of_rows_that_do_not_fit_are_refused_with_what_would() {
         (&["blob", "--bytes", "1MiB", "--away-ms", "5"], "--away-ms"),
         (&["schemes", "--rows", "1"], "--rows"),
         (&["sync-overhead", "--rows", "1001"], "1000"),
+        (&["blob", "--bytes", "1MiB", "--times", "2"], "--times"),
         (&["query", "--rows", "9"], "--rows"),
         (&["queue", "--calls", "5", "--delay-ms", "1,2"], "several"),
     ] {

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use iolite::{Abort, Client, View};
+use iolite::{Client, View};
 use tokio::time::timeout;
 
 use crate::notes::PATIENCE;
@@ -101,7 +101,7 @@ async fn a_rich_note_that_is_cut_in_the_middle() {
     one.mutate("record", &("rich", recording)).expect("called").durable().await.expect("kept");
     let mut cuts = 0;
     let recording = loop {
-        let read = other.read(View::Confirmed, |tx| Ok::<_, Abort>(tx.get::<Note>("rich")?)).await.expect("read");
+        let read = other.read(View::Confirmed, |tx| tx.get::<Note>("rich")).await.expect("read");
         if let Some(note) = (*read).clone() {
             break note.recording.expect("a note has its recording");
         }
