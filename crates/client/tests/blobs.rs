@@ -5,12 +5,12 @@ mod harness;
 use std::collections::BTreeMap;
 
 use harness::{Harness, at};
-use iolite_blobs::{Around, Builder, Done, Effect, Lease, Leases, ObjectName, RowCommit, Session, SessionInput};
+use iolite_blobs::{Around, Builder, Done, Edit, Effect, Lease, Leases, ObjectName, RowCommit, Session, SessionInput};
 use iolite_client::{BlobInput, BlobOutput, Gateway, Input, MutationStatus, Output};
 use iolite_machine::{Instant, Now, WallTime};
 use iolite_values::{
     Blob, Cell, CellState, ChunkId, Chunks, ColumnId, Decision, Id, LeaseName, Operation, Row, RowKey,
-    StoreIncarnation, TableId, Value,
+    StoreIncarnation, TableId, Value, Write,
 };
 use iolite_wire::blobs::{BlobReply, BlobRequest};
 use iolite_wire::message::{Advance, GoodbyeReason, Submit, Verdict};
@@ -270,6 +270,40 @@ fn a_change_set_that_conflicts_leaves_its_chunks_to_the_next_one() {
     album.settle();
     album.advance(250);
     assert_eq!(album.harness.client.pending().count(), 0);
+}
+
+#[test]
+fn a_recording_that_was_changed_over_one_that_was_replaced_is_a_conflict_and_no_refusal() {
+    let mut album = Album::new();
+    let cell = Cell { table: TableId::of("notes"), row: key(1), column: ColumnId::of("recording") };
+    let note = |blob: Blob| {
+        Row::from_parts(true, [(ColumnId::of("recording"), CellState::Scalar(Value::Blob(std::sync::Arc::new(blob))))])
+    };
+    let before = album.put(&content(100_000)).leased(LeaseName(Id::from_u128(9))).expect("it waits");
+    let mut edit = Edit::new(&before);
+    album.device.values().for_each(|chunk| edit.give(chunk.clone()));
+    edit.write(5, b"x").expect("its chunk is here");
+    let mut finished = edit.finish().expect("a blob");
+    while let Some(chunk) = finished.pop() {
+        album.device.insert(chunk.id, chunk.content);
+    }
+    let edited = finished.blob;
+    let change = cell.clone();
+    album.harness.mutator("edit", move |tx| Ok(tx.write(change.clone(), Operation::Put(edited.clone().into()))?));
+    album.harness.connect();
+    let call = album.harness.mutate("edit");
+    album.harness.load(10, &[(cell.table, key(1), note(before))]);
+    album.settle();
+    // The gateway sees another blob in the cell by now.
+    let is_pending = |album: &Album| matches!(album.harness.last_status(call), MutationStatus::Pending(_));
+    assert!(album.said.iter().any(|request| matches!(request, BlobRequest::Seal(_))));
+    assert!(album.submits().is_empty() && is_pending(&album), "{:?}", album.harness.statuses);
+    let theirs = album.put(&content(90_000)).leased(LeaseName(Id::from_u128(8))).expect("it waits");
+    let written = Write { cell, operation: Operation::Put(theirs.into()) };
+    album.harness.advance(Advance { to: at(20), changes: vec![written], ..Advance::default() });
+    album.settle();
+    assert_eq!(album.harness.client.conflicts("notes").expect("it is causal").len(), 1);
+    assert!(album.submits().is_empty() && is_pending(&album));
 }
 
 #[test]

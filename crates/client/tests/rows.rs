@@ -455,6 +455,26 @@ fn a_decision_that_writes_nothing_is_confirmed_once_it_is_stored() {
 }
 
 #[test]
+fn an_end_that_is_told_in_another_history_names_no_timestamp_beyond_it() {
+    let (mut harness, _) = app();
+    harness.disconnect();
+    harness.mutate("edit");
+    come_back(&mut harness, put(1, "theirs"));
+    harness.stores = false;
+    let server = harness.client.conflicts("cards").expect("it is causal")[0].server_version;
+    let choice = Choice { key: key(1), server, keep: Keep::Server };
+    let decided = harness.client.resolve(harness.now.wall, "cards", &[choice]).expect("nothing moved");
+    harness.settle();
+    harness.disconnect();
+    harness.link();
+    harness.welcome(2);
+    harness.store();
+    let here = harness.client.at();
+    assert!(here < at(30));
+    assert_eq!(*harness.last_status(decided), MutationStatus::Confirmed { at: here });
+}
+
+#[test]
 fn a_call_that_finds_its_row_later_is_kept_on_what_the_device_shows() {
     let mut harness = with_stars();
     let gone = (Cell::row(stars(), key(1)), Operation::Delete);
