@@ -13,8 +13,9 @@ function focusedAt(person: Visitor): Promise<string | null> {
   return person.page.evaluate(() => document.activeElement?.getAttribute("data-at") ?? null);
 }
 
+/** Waits until the control can be used: a disabled one is no stop of Tab. */
 async function untilShown(person: Visitor, role: "button" | "textbox" | "switch", name: string): Promise<void> {
-  await person.page.getByRole(role, { name }).waitFor();
+  await person.page.getByRole(role, { name, disabled: false }).waitFor();
 }
 
 test("the word board is one stop of Tab, is walked by arrow keys, and is played by typing", () =>
