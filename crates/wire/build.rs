@@ -18,12 +18,14 @@ use protox::prost_reflect::prost_types::field_descriptor_proto::Type;
 type Failure = Box<dyn std::error::Error>;
 
 /// Large and rare parts of small and frequent messages: in boxes, so that a hostile frame of empty messages takes less memory.
-const RARE_FIELDS: [&str; 20] = [
+const RARE_FIELDS: [&str; 22] = [
     ".iolite.wire.Value.kind.blob_tree",
     ".iolite.wire.Write.name",
     ".iolite.wire.Write.operation.set_at",
     ".iolite.wire.Write.operation.put_entry",
     ".iolite.wire.Write.operation.edit",
+    ".iolite.wire.Write.operation.merge",
+    ".iolite.wire.RowCell.state.merged",
     ".iolite.wire.Read.name",
     ".iolite.wire.Read.part.range",
     ".iolite.wire.Read.part.query",

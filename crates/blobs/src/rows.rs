@@ -190,7 +190,8 @@ pub fn blob_of_cell(cell: &CellState) -> Option<&Blob> {
         | CellState::Set(_)
         | CellState::List(_)
         | CellState::Map(_)
-        | CellState::Text(_) => None,
+        | CellState::Text(_)
+        | CellState::Merged(_) => None,
     }
 }
 

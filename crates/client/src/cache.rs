@@ -182,7 +182,7 @@ impl Cache {
         }
         let held = |column| self.interests.live_holds(&Cell { table: id.0, row: id.1.clone(), column });
         let cells = row.cells().filter(|(column, _)| held(*column)).map(|(column, state)| (column, state.clone()));
-        let row = Row::from_parts(row.exists() && held(ColumnId::ROW), cells);
+        let row = if held(ColumnId::ROW) { row.with_cells(cells) } else { Row::from_parts(false, cells) };
         self.note_past(&id);
         self.rows.put(id, row);
     }
@@ -196,8 +196,7 @@ impl Cache {
                 .collect(),
             Interest::Cell(cell) => {
                 let Some(row) = self.row(cell.table, &cell.row) else { return Vec::new() };
-                let own = row.cell(cell.column).map(|state| (cell.column, state.clone()));
-                let row = Row::from_parts(row.exists(), own);
+                let row = row.with_only(cell.column);
                 vec![RowSnapshot { table: cell.table, key: cell.row.clone(), row }]
             }
             Interest::Query(query) => {
@@ -247,8 +246,8 @@ impl Cache {
         let id = (cell.table, cell.row.clone());
         self.note_past(&id);
         let before = self.rows.remove(&id).unwrap_or_default().into_cells();
-        let own = source.cell(cell.column).map(|state| (cell.column, state.clone()));
-        self.rows.put(id, Row::from_parts(source.exists(), before.chain(own)));
+        let own = source.stored(cell.column).map(|state| (cell.column, state.clone()));
+        self.rows.put(id, source.with_cells(before.chain(own)));
     }
 
     /// Removes an interest's content before it is replaced. Of a cell: that cell, and the life of its row, which comes with every cell.
@@ -294,24 +293,25 @@ impl Cache {
             return;
         }
         let Some(row) = self.rows.get(id) else { return };
-        let exists = row.exists();
         let columns: Vec<ColumnId> = row.cells().map(|(column, _)| column).chain([ColumnId::ROW]).collect();
         let held =
             |column: &ColumnId| self.interests.live_holds(&Cell { table: id.0, row: id.1.clone(), column: *column });
         let kept: Vec<ColumnId> = columns.into_iter().filter(held).collect();
         let life = kept.contains(&ColumnId::ROW) || !kept.is_empty();
-        self.keep_cells(id, exists, |column| kept.contains(&column));
+        self.keep_cells(id, true, |column| kept.contains(&column));
         if !life {
             self.note_past(id);
             self.rows.remove(id);
         }
     }
 
-    fn keep_cells(&mut self, id: &RowId, exists: bool, keep: impl Fn(ColumnId) -> bool) {
+    fn keep_cells(&mut self, id: &RowId, keeps_life: bool, keep: impl Fn(ColumnId) -> bool) {
         self.note_past(id);
         let Some(row) = self.rows.remove(id) else { return };
+        let life = if keeps_life { row.with_cells([]) } else { Row::default() };
         let kept = row.into_cells().filter(|(column, _)| keep(*column));
-        self.rows.put(id.clone(), Row::from_parts(exists, kept));
+        // A life comes with its own row only.
+        self.rows.put(id.clone(), life.with_cells(kept));
     }
 
     /// A row is about to change.

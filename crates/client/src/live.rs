@@ -81,7 +81,7 @@ fn written(column: &Column, operation: &Operation) -> Option<Map<String, Json>> 
         }
         Operation::RemoveEntry { key } => ("deleteEntry", vec![named(("entry", key.as_ref().into()))]),
         Operation::Edit(edit) => return Some(edits::written(edit)),
-        Operation::Create | Operation::Delete => return None,
+        Operation::Create | Operation::Delete | Operation::Merge(_) => return None,
     };
     Some([named(("do", what.into()))].into_iter().chain(with).collect())
 }

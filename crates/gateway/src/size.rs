@@ -41,6 +41,7 @@ fn elements(state: &CellState) -> usize {
         CellState::List(list) => list.len(),
         CellState::Map(map) => map.len(),
         CellState::Text(text) => text.parts(),
+        CellState::Merged(merged) => merged.state().parts(),
     }
 }
 

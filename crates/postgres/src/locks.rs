@@ -230,7 +230,9 @@ fn is_blind(operation: &Operation, level: Level) -> bool {
         | Operation::RemoveEntry { .. } => !level.guards_writes(),
         // An author's first number is read, so that two who take one author meet.
         Operation::Edit(_) => !level.guards_writes(),
-        Operation::Create
+        // An effect commutes with all. But it also touches the life of its row, whose lock writers do not share.
+        Operation::Merge(_)
+        | Operation::Create
         | Operation::Delete
         | Operation::Put(_)
         | Operation::PutTotal(_)
@@ -247,7 +249,7 @@ fn is_merging(state: &CellState) -> bool {
         | CellState::List(_)
         | CellState::Map(_)
         | CellState::Text(_) => true,
-        CellState::Row(_) | CellState::Scalar(_) => false,
+        CellState::Row(_) | CellState::Scalar(_) | CellState::Merged(_) => false,
     }
 }
 

@@ -173,7 +173,7 @@ impl Reader {
     async fn one(&self, shared: &Shared, id: RowId, column: ColumnId, at: Timestamp) -> Result<ReadReply, WorkError> {
         let rows = self.rows.fetch(&self.client, &[(id, Timestamp::MAX)], at).await?;
         shared.note_long(&rows);
-        let rows = rows.into_iter().filter_map(|(id, facts)| row_at(id, cell_of(&facts.latest, column)));
+        let rows = rows.into_iter().filter_map(|(id, facts)| row_at(id, facts.latest.with_only(column)));
         Ok(ReadReply::through_limit(at, rows, ReadLimit::NONE))
     }
 
@@ -315,12 +315,6 @@ fn extent_of(interest: &Interest) -> (TableId, KeyRange) {
         Interest::Range { table, range } => (*table, range.clone()),
         Interest::Query(query) => (query.table, query.row_keys()),
     }
-}
-
-/// The row with that cell only.
-fn cell_of(row: &Row, column: ColumnId) -> Row {
-    let cell = row.cell(column).map(|state| (column, state.clone()));
-    Row::from_parts(row.exists(), cell)
 }
 
 fn row_at((table, key): RowId, row: Row) -> Option<RowAt> {

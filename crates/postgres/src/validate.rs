@@ -147,7 +147,8 @@ fn check_index(state: Option<&CellState>, index: u32) -> Result<(), Unfit> {
             | CellState::Counter(_)
             | CellState::Set(_)
             | CellState::Map(_)
-            | CellState::Text(_),
+            | CellState::Text(_)
+            | CellState::Merged(_),
         ) => return Ok(()),
     };
     if (index as usize) < length { Ok(()) } else { Err(Unfit::NoSuchElement) }

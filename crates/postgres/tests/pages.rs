@@ -35,7 +35,7 @@ fn the_page_speaks_of_every_error_broken_rule_and_operation_that_shares_a_row() 
     assert_names(&broken[1..]);
     let operations = names!(
         Operation: Create, Delete, Put, Assign, Add, PutTotal, Insert, Remove, Append, SetAt, PutEntry, RemoveEntry,
-            Edit
+            Edit, Merge
     );
     // The rest have their rows alone: the life of a row, and scalars.
     assert_names(&operations[3..]);

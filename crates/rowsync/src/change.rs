@@ -55,7 +55,8 @@ impl Change {
             | Operation::SetAt { .. }
             | Operation::PutEntry { .. }
             | Operation::RemoveEntry { .. }
-            | Operation::Edit(_) => None,
+            | Operation::Edit(_)
+            | Operation::Merge(_) => None,
         }
     }
 
@@ -153,7 +154,8 @@ pub(crate) fn scalar(state: &CellState) -> Option<&Value> {
         | CellState::Set(_)
         | CellState::List(_)
         | CellState::Map(_)
-        | CellState::Text(_) => None,
+        | CellState::Text(_)
+        | CellState::Merged(_) => None,
     }
 }
 

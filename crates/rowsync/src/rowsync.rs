@@ -102,7 +102,9 @@ impl Scheme {
         match consistency {
             Consistency::Eventual => Some(Scheme::Eventual),
             Consistency::Causal { on_conflict: OnConflict::Manual } => Some(Scheme::Causal),
-            Consistency::Strong | Consistency::Log { .. } => None,
+            Consistency::Strong
+            | Consistency::Log { .. }
+            | Consistency::Causal { on_conflict: OnConflict::Merge { .. } } => None,
         }
     }
 

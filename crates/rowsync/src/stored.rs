@@ -264,7 +264,8 @@ impl<'a> Parser<'a> {
             | CellState::Set(_)
             | CellState::List(_)
             | CellState::Map(_)
-            | CellState::Text(_) => malformed("an effect on a cell that is no scalar"),
+            | CellState::Text(_)
+            | CellState::Merged(_) => malformed("an effect on a cell that is no scalar"),
         });
         let cells = cells.collect::<Parsed<Cells>>()?;
         let change = match (number, exists) {

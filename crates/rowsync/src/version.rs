@@ -37,7 +37,8 @@ fn without_chunks(state: &CellState) -> CellState {
         | CellState::Set(_)
         | CellState::List(_)
         | CellState::Map(_)
-        | CellState::Text(_) => state.clone(),
+        | CellState::Text(_)
+        | CellState::Merged(_) => state.clone(),
     }
 }
 

@@ -23,9 +23,10 @@ pub enum Commutativity {
     Conflict,
 }
 
-/// Compares two writes. Those of different cells commute, but for the life of a row, which conflicts with everything in the row.
+/// Compares two writes. Those of different cells commute, but for the life of a row, which conflicts with everything in the row. Of a row that merges even
+/// its lives commute with all.
 pub fn writes_commute(a: &Write, b: &Write) -> Commutativity {
-    if a.cell == b.cell {
+    if a.cell == b.cell || is_merge(a) && is_merge(b) {
         commutativity(&a.operation, &b.operation)
     } else if a.cell.is_changed_with(&b.cell) || b.cell.is_changed_with(&a.cell) {
         Commutativity::Conflict
@@ -34,13 +35,18 @@ pub fn writes_commute(a: &Write, b: &Write) -> Commutativity {
     }
 }
 
+fn is_merge(write: &Write) -> bool {
+    matches!(write.operation, Operation::Merge(_))
+}
+
 /// Compares two operations on the *same* cell.
 pub fn commutativity(a: &Operation, b: &Operation) -> Commutativity {
     use Operation::{
-        Add, Append, Assign, Create, Delete, Edit, Insert, Put, PutEntry, PutTotal, Remove, RemoveEntry, SetAt,
+        Add, Append, Assign, Create, Delete, Edit, Insert, Merge, Put, PutEntry, PutTotal, Remove, RemoveEntry, SetAt,
     };
     match (a, b) {
-        (Add(_), Add(_))
+        (Merge(_), Merge(_))
+        | (Add(_), Add(_))
         | (Insert(_), Insert(_))
         | (Remove(_), Remove(_))
         | (RemoveEntry { .. }, RemoveEntry { .. }) => Commutativity::Always,
@@ -74,7 +80,8 @@ pub fn commutativity(a: &Operation, b: &Operation) -> Commutativity {
             | SetAt { .. }
             | Append { .. }
             | Assign(_)
-            | Edit(_),
+            | Edit(_)
+            | Merge(_),
         ) => Commutativity::Conflict,
     }
 }
@@ -103,7 +110,7 @@ pub fn observes(read: &Read, write: &Write) -> bool {
 
 fn touches(element: &Element, operation: &Operation) -> bool {
     use Operation::{
-        Add, Append, Assign, Create, Delete, Edit, Insert, Put, PutEntry, PutTotal, Remove, RemoveEntry, SetAt,
+        Add, Append, Assign, Create, Delete, Edit, Insert, Merge, Put, PutEntry, PutTotal, Remove, RemoveEntry, SetAt,
     };
     match (element, operation) {
         (Element::Whole, _) => true,
@@ -114,6 +121,8 @@ fn touches(element: &Element, operation: &Operation) -> bool {
         (Element::Slice { from, to }, SetAt { index, .. }) => (from..to).contains(&index),
         (Element::Index(_) | Element::Slice { .. }, Append { .. }) => false,
         (Element::Author(author), Edit(edit)) => edit.inserted.as_ref().is_some_and(|own| own.first.author == *author),
+        (Element::Member(member), Merge(effect)) => effect.member().is_none_or(|value| member == value),
+        (Element::UpTo(last), Merge(effect)) => effect.member().is_none_or(|value| value <= last),
         // A part of a collection and an operation that is not the collection's: watch it, so that nothing is missed.
         (
             Element::Member(_)
@@ -134,7 +143,8 @@ fn touches(element: &Element, operation: &Operation) -> bool {
             | RemoveEntry { .. }
             | SetAt { .. }
             | Append { .. }
-            | Edit(_),
+            | Edit(_)
+            | Merge(_),
         ) => true,
     }
 }

@@ -15,6 +15,8 @@ pub enum Domain {
     Log(LogId),
     /// One table that syncs: eventual, or causal with conflicts that the app resolves.
     Rows(TableId),
+    /// All tables that merge.
+    Causal,
 }
 
 impl Consistency {
@@ -34,6 +36,9 @@ impl Schema {
     pub fn domain(&self, cell: &Cell) -> Domain {
         if self.table_by_id(cell.table).is_some_and(Table::syncs) {
             return Domain::Rows(cell.table);
+        }
+        if self.merges(cell.table) {
+            return Domain::Causal;
         }
         self.log_of(cell.table, &cell.row).map_or(Domain::Strong, Domain::Log)
     }

@@ -4,7 +4,9 @@
 //! adds to a row is the difference of what the row counts after it and before, and costs no more to tell than to apply.
 //! Source: Iolite's own.
 
-use crate::{CellState, ColumnId, Operation, Row, RowKey, Text, TypeMismatch, Value};
+use std::collections::BTreeSet;
+
+use crate::{CellState, ColumnId, Lives, Mark, MergedState, Operation, Row, RowKey, Text, TypeMismatch, Value};
 
 /// A row in a map of rows: its place in the map's nodes, of which half may be free, and the room that its first cells get.
 const ROW_BYTES: usize = 320;
@@ -19,6 +21,11 @@ const RUN_BYTES: usize = 192;
 /// The place of a value in a collection, of which half may be free.
 const PLACE_BYTES: usize = 56;
 
+/// The place of a set of marks, or of a sum, under its life or member.
+const MARKS_BYTES: usize = 192;
+/// One mark in a set of them, of whose places half may be free.
+const MARK_BYTES: usize = 16;
+
 /// What a row counts in a map of rows by table and key.
 pub fn row_footprint(key: &RowKey, row: &Row) -> usize {
     ROW_BYTES + key.as_bytes().len() + row.cells().map(|(_, state)| cell_footprint(state)).sum::<usize>()
@@ -29,9 +36,10 @@ pub fn row_footprint(key: &RowKey, row: &Row) -> usize {
 /// # Errors
 /// [`TypeMismatch`], and the row is as before.
 pub fn apply_and_count(row: &mut Row, column: ColumnId, operation: &Operation) -> Result<isize, TypeMismatch> {
-    let (growth, before) = (footprint_growth(row, column, operation), text_of(row, column));
+    let measured = |row: &Row| text_of(row, column) + merged_of(row, column, operation);
+    let (growth, before) = (footprint_growth(row, column, operation), measured(row));
     row.apply(column, operation)?;
-    Ok(growth + text_of(row, column) - before)
+    Ok(growth + measured(row) - before)
 }
 
 /// What a text counts. How it grows by an edit shows only when it is applied, and costs nothing to tell then.
@@ -40,13 +48,55 @@ fn text_of(row: &Row, column: ColumnId) -> isize {
     signed(text_parts(text))
 }
 
-/// What a row counts more, or less, once an operation of its cell's type is applied; but for what a text counts.
-fn footprint_growth(row: &Row, column: ColumnId, operation: &Operation) -> isize {
+/// What a row counts for all that an effect can change, before or after it. How it grows shows only then.
+fn merged_of(row: &Row, column: ColumnId, operation: &Operation) -> isize {
+    let Operation::Merge(effect) = operation else { return 0 };
     if column == ColumnId::ROW {
+        return row.stored(column).map_or(0, |lives| signed(cell_footprint(lives)));
+    }
+    let empty = MergedState::empty_for(effect);
+    let state = match row.stored(column) {
+        Some(CellState::Merged(merged)) => merged.state(),
+        Some(_) | None => &empty,
+    };
+    signed(match (state, effect.member()) {
+        (MergedState::Set(set), Some(value)) => set.marks_of(value).map_or(0, |marks| marked_member(value, marks)),
+        (MergedState::Set(_) | MergedState::Counter(_) | MergedState::Register(_) | MergedState::Lives(_), _) => {
+            merged_parts(state)
+        }
+    })
+}
+
+/// What a cell that merges counts, beside what one counts on which nothing has happened yet.
+fn merged_parts(state: &MergedState) -> usize {
+    match state {
+        MergedState::Counter(counter) => MARKS_BYTES * counter.sums().len(),
+        MergedState::Register(register) => content(register.value()),
+        MergedState::Set(set) => set.marks().map(|(value, marks)| marked_member(value, marks)).sum(),
+        MergedState::Lives(lives) => lives_parts(lives),
+    }
+}
+
+/// A member of a set that merges: with its marks, and among the plain members.
+fn marked_member(value: &Value, marks: &BTreeSet<Mark>) -> usize {
+    PLACE_BYTES + part(value) + MARKS_BYTES + MARK_BYTES * marks.len()
+}
+
+fn lives_parts(lives: &Lives) -> usize {
+    lives.marks().map(|(_, marks)| MARKS_BYTES + MARK_BYTES * marks.len()).sum()
+}
+
+/// What a row counts more, or less, once an operation of its cell's type is applied; but for what a text and an effect count.
+fn footprint_growth(row: &Row, column: ColumnId, operation: &Operation) -> isize {
+    if column == ColumnId::ROW && operation.is_of_life() {
         return -signed(row.cells().map(|(_, state)| cell_footprint(state)).sum());
     }
-    let state = row.cell(column);
-    let new = if state.is_none() { signed(cell_footprint(&CellState::empty_for(operation))) } else { 0 };
+    let state = row.stored(column);
+    let new = if state.is_none() && column != ColumnId::ROW {
+        signed(cell_footprint(&CellState::empty_for(operation)))
+    } else {
+        0
+    };
     new + growth(state, operation)
 }
 
@@ -58,13 +108,19 @@ fn cell_footprint(state: &CellState) -> usize {
             CellState::Set(set) => COLLECTION_BYTES + set.iter().map(part).sum::<usize>(),
             CellState::List(list) => COLLECTION_BYTES + list.iter().map(part).sum::<usize>(),
             CellState::Text(text) => COLLECTION_BYTES + text_parts(text),
+            CellState::Merged(merged) => COLLECTION_BYTES + merged_parts(merged.state()),
             CellState::Map(map) => COLLECTION_BYTES + map.iter().map(|(key, value)| entry(key, value)).sum::<usize>(),
         }
 }
 
 fn growth(state: Option<&CellState>, operation: &Operation) -> isize {
     match operation {
-        Operation::Create | Operation::Delete | Operation::Add(_) | Operation::PutTotal(_) | Operation::Edit(_) => 0,
+        Operation::Create
+        | Operation::Delete
+        | Operation::Add(_)
+        | Operation::PutTotal(_)
+        | Operation::Edit(_)
+        | Operation::Merge(_) => 0,
         Operation::Put(value) | Operation::Assign(value) => signed(content(value)) - signed(content(single(state))),
         Operation::Insert(value) => signed(part(value)) - member(state, value),
         Operation::Remove(value) => -member(state, value),
@@ -128,7 +184,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{Author, Edit, Insertion, ListOrder, Unit};
+    use crate::{Author, Edit, Effect, HybridTime, Insertion, ListOrder, Stamp, Unit};
 
     fn value() -> impl Strategy<Value = Value> {
         prop_oneof![(0i64..4).prop_map(Value::Int), "[ab]{0,3}".prop_map(Value::from), Just(Value::Null)]
@@ -156,6 +212,24 @@ mod tests {
             .prop_map(|(column, operation)| (if column == 0 { ColumnId::ROW } else { ColumnId(column) }, operation))
     }
 
+    /// Of a row that merges.
+    fn effect() -> impl Strategy<Value = (ColumnId, Operation)> {
+        let mark = || (0u64..5).prop_map(Mark);
+        let seen = || proptest::collection::btree_set(mark(), 0..4);
+        let stamp = |mark| Stamp { time: HybridTime(1), mark };
+        let effect = prop_oneof![
+            (mark(), mark(), seen()).prop_map(|(life, mark, seen)| (0, Effect::Touch { life, mark, seen })),
+            seen().prop_map(|seen| (0, Effect::Bury { seen })),
+            (mark(), 0i64..9).prop_map(|(life, amount)| (1, Effect::Add { life, amount })),
+            (mark(), value()).prop_map(move |(mark, value)| (2, Effect::Assign { stamp: stamp(mark), value })),
+            (value(), mark()).prop_map(|(value, mark)| (3, Effect::Insert { value, mark })),
+            (value(), seen()).prop_map(|(value, seen)| (3, Effect::Remove { value, seen })),
+        ];
+        effect.prop_map(|(column, effect)| {
+            (if column == 0 { ColumnId::ROW } else { ColumnId(column) }, Operation::Merge(effect.into()))
+        })
+    }
+
     /// A letter of one author at the end; it fits if it is that author's next.
     fn typed(number: u32) -> Arc<Edit> {
         let unit = |number| Unit::new(Author(1), number);
@@ -166,7 +240,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn growth_is_what_a_row_counts_more_afterwards(operations in proptest::collection::vec(operation(), 1..40)) {
+        fn growth_is_what_a_row_counts_more_afterwards(operations in prop_oneof![
+            proptest::collection::vec(operation(), 1..40),
+            proptest::collection::vec(effect(), 1..40),
+        ]) {
             let key = RowKey::new(&[Value::Int(1)]).expect("short");
             let mut row = Row::default();
             for (column, operation) in operations {

@@ -49,13 +49,13 @@ pub use key::{KeyError, KeyRange, RowKey};
 pub use key_ranges::KeyRanges;
 pub use log::{LOG_TABLE, LogId, LogPages, LogStart};
 pub use log_checkpoints::{LOG_CHECKPOINTS_TABLE, LogCheckpoint};
-pub use mergeable::{AddWins, Effect, HybridTime, LastWriter, LifeCounter, Lives, Mark, MergedState, Stamp};
+pub use mergeable::{AddWins, Effect, HybridTime, LastWriter, LifeCounter, Lives, Mark, Merged, MergedState, Stamp};
 pub use name::{ColumnId, TableId};
 pub use operation::{ListOrder, Operation};
 pub use query::{AnyOf, Condition, Direction, Field, Query, Test};
 pub use row::Row;
 pub use schema::{
-    Column, ColumnType, Consistency, Fetch, Offline, OnConflict, OperationError, QueryError, Scalar, Schema,
+    Column, ColumnType, Consistency, Fetch, Offline, OnConflict, OperationError, QueryError, RowsWin, Scalar, Schema,
     SchemaError, SchemaHash, Table,
 };
 pub use state::{CellState, TypeMismatch};

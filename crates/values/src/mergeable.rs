@@ -6,6 +6,7 @@
 mod counter;
 mod lives;
 mod mark;
+mod merged;
 mod register;
 mod set;
 
@@ -14,6 +15,7 @@ use std::collections::BTreeSet;
 pub use counter::LifeCounter;
 pub use lives::Lives;
 pub use mark::{HybridTime, Mark, Stamp};
+pub use merged::Merged;
 pub use register::LastWriter;
 pub use set::AddWins;
 
@@ -45,6 +47,41 @@ impl Effect {
         matches!(self, Effect::Touch { .. } | Effect::Bury { .. })
     }
 
+    /// The member that it concerns, if it is a set's.
+    pub fn member(&self) -> Option<&Value> {
+        match self {
+            Effect::Insert { value, mark: _ } | Effect::Remove { value, seen: _ } => Some(value),
+            Effect::Add { .. } | Effect::Assign { .. } | Effect::Touch { .. } | Effect::Bury { .. } => None,
+        }
+    }
+
+    /// Whether the two give equal states in both orders on every state, also on one that lacks what they observed. A hostile device may name a mark
+    /// before it makes it.
+    pub fn passes(&self, other: &Effect) -> bool {
+        !self.is_seen_by(other) && !other.is_seen_by(self)
+    }
+
+    fn is_seen_by(&self, other: &Effect) -> bool {
+        match (self, other) {
+            (Effect::Insert { value, mark }, Effect::Remove { value: removed, seen }) => {
+                value == removed && seen.contains(mark)
+            }
+            (Effect::Touch { life, mark, .. }, Effect::Touch { life: other, seen, .. }) => {
+                life == other && seen.contains(mark)
+            }
+            (Effect::Touch { mark, .. }, Effect::Bury { seen }) => seen.contains(mark),
+            (
+                Effect::Add { .. }
+                | Effect::Assign { .. }
+                | Effect::Insert { .. }
+                | Effect::Remove { .. }
+                | Effect::Touch { .. }
+                | Effect::Bury { .. },
+                _,
+            ) => false,
+        }
+    }
+
     /// Bytes of content, for limits and accounting.
     pub fn size_bytes(&self) -> usize {
         let marks = |seen: &BTreeSet<Mark>| Effect::MARK_BYTES * seen.len();
@@ -69,6 +106,9 @@ pub enum MergedState {
 }
 
 impl MergedState {
+    /// The type of a row's life, where the row merges.
+    pub const OF_ROWS: &str = "merging row";
+
     /// The state of a cell of the effect's type on which nothing has happened yet.
     pub fn empty_for(effect: &Effect) -> MergedState {
         match effect {
@@ -89,8 +129,7 @@ impl MergedState {
             (MergedState::Register(register), Effect::Assign { stamp, value }) => register.assign(*stamp, value),
             (MergedState::Set(set), Effect::Insert { value, mark }) => set.insert(value, *mark),
             (MergedState::Set(set), Effect::Remove { value, seen }) => set.remove(value, seen),
-            (MergedState::Lives(lives), Effect::Touch { life, mark, seen }) => lives.touch(*life, *mark, seen),
-            (MergedState::Lives(lives), Effect::Bury { seen }) => lives.bury(seen),
+            (MergedState::Lives(lives), effect @ (Effect::Touch { .. } | Effect::Bury { .. })) => lives.apply(effect),
             (state, effect) => {
                 return Err(TypeMismatch { is: state.name(), wants: MergedState::empty_for(effect).name() });
             }
@@ -110,10 +149,38 @@ impl MergedState {
 
     pub fn name(&self) -> &'static str {
         match self {
-            MergedState::Counter(_) => "counter that merges",
-            MergedState::Register(_) => "register that merges",
-            MergedState::Set(_) => "set that merges",
-            MergedState::Lives(_) => "row that merges",
+            MergedState::Counter(_) => "merging counter",
+            MergedState::Register(_) => "merging register",
+            MergedState::Set(_) => "merging set",
+            MergedState::Lives(_) => MergedState::OF_ROWS,
+        }
+    }
+
+    /// How many sums, members, lives and marks it has.
+    pub fn parts(&self) -> usize {
+        match self {
+            MergedState::Counter(counter) => counter.sums().len(),
+            MergedState::Register(_) => 1,
+            MergedState::Set(set) => set.marks().map(|(_, marks)| 1 + marks.len()).sum(),
+            MergedState::Lives(lives) => lives.parts(),
+        }
+    }
+
+    /// Effects that make this state from nothing.
+    pub fn effects(&self) -> Vec<Effect> {
+        match self {
+            MergedState::Counter(counter) => {
+                counter.sums().map(|(life, amount)| Effect::Add { life, amount }).collect()
+            }
+            MergedState::Register(register) => {
+                let last = register.last();
+                last.map(|(stamp, value)| Effect::Assign { stamp, value: value.clone() }).into_iter().collect()
+            }
+            MergedState::Set(set) => {
+                let insertion = |value: &Value, mark: &Mark| Effect::Insert { value: value.clone(), mark: *mark };
+                set.marks().flat_map(|(value, marks)| marks.iter().map(move |mark| insertion(value, mark))).collect()
+            }
+            MergedState::Lives(lives) => lives.effects().collect(),
         }
     }
 
@@ -125,7 +192,7 @@ impl MergedState {
             MergedState::Set(set) => {
                 set.marks().map(|(value, marks)| value.size_bytes() + Effect::MARK_BYTES * marks.len()).sum()
             }
-            MergedState::Lives(lives) => lives.marks().map(|(_, marks)| Effect::MARK_BYTES * (1 + marks.len())).sum(),
+            MergedState::Lives(lives) => lives.size_bytes(),
         }
     }
 }

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use crate::{Cell, Edit, Element, Read, Value};
+use crate::{Cell, Edit, Effect, Element, Read, Value};
 
 /// Whether appends to a list keep real-time order at the price of conflicts.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -44,6 +44,8 @@ pub enum Operation {
     RemoveEntry { key: Arc<str> },
     /// A text gets units and loses others. One that does not fit the text changes nothing.
     Edit(Arc<Edit>),
+    /// An effect on a cell of a table that merges, or on the lives of its row. It commutes with every other one.
+    Merge(Arc<Effect>),
 }
 
 impl Operation {
@@ -65,6 +67,7 @@ impl Operation {
             Operation::PutEntry { key, value } => key.len() + value.size_bytes(),
             Operation::RemoveEntry { key } => key.len(),
             Operation::Edit(edit) => edit.size_bytes(),
+            Operation::Merge(effect) => effect.size_bytes(),
         }
     }
 
@@ -77,6 +80,7 @@ impl Operation {
             Operation::Edit(edit) => {
                 edit.inserted.as_ref().map_or(Element::Whole, |own| Element::Author(own.first.author))
             }
+            Operation::Merge(effect) => effect.member().map_or(Element::Whole, |value| Element::Member(value.clone())),
             Operation::Create
             | Operation::Delete
             | Operation::Put(_)

@@ -154,7 +154,12 @@ impl Field {
                 Some(CellState::Scalar(value) | CellState::Register(value)) => Cow::Borrowed(value),
                 Some(CellState::Counter(total)) => Cow::Owned(Value::Int(*total)),
                 Some(
-                    CellState::Row(_) | CellState::Set(_) | CellState::List(_) | CellState::Map(_) | CellState::Text(_),
+                    CellState::Row(_)
+                    | CellState::Set(_)
+                    | CellState::List(_)
+                    | CellState::Map(_)
+                    | CellState::Text(_)
+                    | CellState::Merged(_),
                 ) => Cow::Owned(Value::Null),
             },
         }

@@ -8,6 +8,7 @@ mod check;
 mod index;
 mod json;
 mod merge;
+mod merging;
 mod syncing;
 
 use std::collections::BTreeMap;
@@ -124,6 +125,15 @@ pub enum Consistency {
 pub enum OnConflict {
     /// The app is shown it, and decides.
     Manual,
+    /// There is none: each column is of a type that merges.
+    Merge { rows: RowsWin },
+}
+
+/// Who wins when a row is deleted and updated at once, in a table that merges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RowsWin {
+    /// The row comes back whole.
+    Updates,
 }
 
 /// What a mutation of a strong table does while there is no connection.
@@ -308,6 +318,8 @@ impl Table {
             Consistency::Log { .. } => Isolation::StrictSerializable,
             Consistency::Eventual => Isolation::ReadCommitted,
             Consistency::Causal { on_conflict: OnConflict::Manual } => Isolation::StrictSerializable,
+            // Effects conflict with nothing, so nothing is guarded.
+            Consistency::Causal { on_conflict: OnConflict::Merge { .. } } => Isolation::ReadCommitted,
         }
     }
 

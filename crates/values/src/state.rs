@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::{Operation, Text, Value};
+use crate::{Lives, Merged, MergedState, Operation, Text, Value};
 
 /// The state of one cell.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -20,6 +20,8 @@ pub enum CellState {
     Map(BTreeMap<Arc<str>, Value>),
     /// Apart, because it is larger than the others, and cells lie side by side.
     Text(Box<Text>),
+    /// A cell of a table that merges.
+    Merged(Box<Merged>),
 }
 
 /// An operation of another data type than the cell has.
@@ -42,10 +44,14 @@ impl CellState {
             Operation::Append { .. } | Operation::SetAt { .. } => CellState::List(Vec::new()),
             Operation::PutEntry { .. } | Operation::RemoveEntry { .. } => CellState::Map(BTreeMap::new()),
             Operation::Edit(_) => CellState::Text(Box::default()),
+            Operation::Merge(effect) => {
+                CellState::Merged(Box::new(Merged::new(MergedState::empty_for(effect), &Lives::default())))
+            }
         }
     }
 
-    /// Applies an operation. Before the first one of a cell its state is that of [`CellState::empty_for`].
+    /// Applies an operation. Before the first one of a cell its state is that of [`CellState::empty_for`]. A counter that merges shows nothing
+    /// here, because only its row knows its lives.
     ///
     /// # Errors
     /// [`TypeMismatch`], and the state is as before.
@@ -69,6 +75,7 @@ impl CellState {
             (CellState::Map(map), Operation::PutEntry { key, value }) => drop(map.insert(key.clone(), value.clone())),
             (CellState::Map(map), Operation::RemoveEntry { key }) => drop(map.remove(key)),
             (CellState::Text(text), Operation::Edit(edit)) => text.apply(edit),
+            (CellState::Merged(merged), Operation::Merge(effect)) => merged.apply(effect, &Lives::default())?,
             (state, operation) => {
                 return Err(TypeMismatch { is: state.name(), wants: CellState::empty_for(operation).name() });
             }
@@ -86,6 +93,7 @@ impl CellState {
             CellState::List(_) => "list",
             CellState::Map(_) => "map",
             CellState::Text(_) => "text",
+            CellState::Merged(merged) => merged.state().name(),
         }
     }
 
@@ -99,6 +107,7 @@ impl CellState {
             CellState::List(list) => list.iter().map(Value::size_bytes).sum(),
             CellState::Map(map) => map.iter().map(|(key, value)| key.len() + value.size_bytes()).sum(),
             CellState::Text(text) => text.size_bytes(),
+            CellState::Merged(merged) => merged.state().size_bytes(),
         }
     }
 }

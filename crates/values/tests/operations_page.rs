@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use iolite_values::{
-    Author, Cell, CellState, ColumnId, Edit, Element, Insertion, ListOrder, Operation, Read, RowKey, TableId, Unit,
-    Value, Write, commutativity, observes,
+    Author, Cell, CellState, ColumnId, Edit, Effect, Element, Insertion, ListOrder, Mark, Operation, Read, RowKey,
+    TableId, Unit, Value, Write, commutativity, observes,
 };
 
 const PAGE: &str = include_str!("../../../docs/protocols/operations.md");
@@ -43,6 +43,7 @@ fn operations(part: u32) -> Vec<(&'static str, Operation)> {
         ("`PutEntry`", Operation::PutEntry { key: key.into(), value }),
         ("`RemoveEntry`", Operation::RemoveEntry { key: key.into() }),
         ("`Edit`", Operation::Edit(edit(part).into())),
+        ("`Merge`", Operation::Merge(Effect::Insert { value: Value::Int(part.into()), mark: Mark(1) }.into())),
     ]
 }
 
@@ -68,6 +69,7 @@ fn name_of(operation: &Operation) -> &'static str {
         Operation::PutEntry { .. } => "PutEntry",
         Operation::RemoveEntry { .. } => "RemoveEntry",
         Operation::Edit(_) => "Edit",
+        Operation::Merge(_) => "Merge",
     }
 }
 
@@ -162,6 +164,7 @@ fn is_of(element: &Element, operation: &Operation) -> bool {
     let kind = CellState::empty_for(operation).name();
     let own = match element {
         Element::Whole => return true,
+        Element::Member(_) | Element::UpTo(_) if kind == "merging set" => return true,
         Element::Member(_) | Element::UpTo(_) => "set",
         Element::Entry(_) => "map",
         Element::Index(_) | Element::Slice { .. } => "list",

@@ -8,6 +8,7 @@ mod cell;
 mod commit;
 mod interest;
 mod level;
+mod merge;
 mod name;
 pub(crate) mod node;
 mod operation;

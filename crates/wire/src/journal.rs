@@ -17,7 +17,7 @@ pub use record::{Completed, CompletedDecision, JournalRecord, SnapshotPart};
 use crate::DecodeError;
 
 /// The newest version of the format. All versions from 1 to this one are read; what a record or chunk is written in is the first that has it.
-pub const JOURNAL_VERSION: u32 = 5;
+pub const JOURNAL_VERSION: u32 = 6;
 
 fn check_version(version: u32) -> Result<(), DecodeError> {
     match version {

@@ -3,10 +3,12 @@
 //! Invariants: applied in their order to no row at all, they give the row, cell for cell: a collection that is empty is one still; between two
 //! transactions a row is never larger than in the end, so that no store refuses it on the way.
 
+use std::collections::BTreeSet;
 use std::iter::from_fn;
 
 use iolite_values::{
-    Author, Cell, CellState, ColumnId, Edit, ListOrder, Operation, Row, RowKey, TableId, Unit, UnitRange, Value, Write,
+    Author, Cell, CellState, ColumnId, Edit, Effect, ListOrder, Operation, Row, RowKey, TableId, Unit, UnitRange,
+    Value, Write,
 };
 use iolite_wire::client_storage::StoredRow;
 
@@ -38,7 +40,9 @@ fn takes_back(write: &Write) -> bool {
 
 /// In the order in which they have to be applied.
 pub fn writes_of<'a>(table: TableId, key: &'a RowKey, row: &'a Row) -> impl Iterator<Item = Write> + 'a {
-    let life = row.exists().then_some((ColumnId::ROW, Operation::Create));
+    // The lives of a row that merges are a cell.
+    let is_created = row.exists() && row.lives().is_none();
+    let life = is_created.then_some((ColumnId::ROW, Operation::Create));
     let cells = row.cells().flat_map(|(column, state)| operations_of(state).map(move |operation| (column, operation)));
     life.into_iter().chain(cells).map(move |(column, operation)| {
         let cell = Cell { table, row: key.clone(), column };
@@ -78,6 +82,12 @@ fn operations_of(state: &CellState) -> Box<dyn Iterator<Item = Operation> + Send
             let nothing = || Edit { inserted: None, removed: vec![UnitRange::one(Unit::new(Author(1), 0))] };
             let none = edits.is_empty().then(|| Operation::Edit(nothing().into()));
             Box::new(none.into_iter().chain(edits.into_iter().map(Operation::Edit)))
+        }
+        CellState::Merged(merged) => {
+            let effects = merged.state().effects();
+            // An empty set is one still.
+            let none = effects.is_empty().then(|| Effect::Remove { value: Value::Null, seen: BTreeSet::new() });
+            Box::new(none.into_iter().chain(effects).map(|effect| Operation::Merge(effect.into())))
         }
     }
 }

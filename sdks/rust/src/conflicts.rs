@@ -146,7 +146,8 @@ impl<T: Table> RowConflict<T> {
                 | Operation::SetAt { .. }
                 | Operation::PutEntry { .. }
                 | Operation::RemoveEntry { .. }
-                | Operation::Edit(_) => None,
+                | Operation::Edit(_)
+                | Operation::Merge(_) => None,
             });
             cells.insert(ColumnId::of(column), value.unwrap_or(Value::Null));
         }

@@ -85,6 +85,7 @@ impl Client {
                 | OperationError::Type { .. }
                 | OperationError::Key { .. }
                 | OperationError::LifeOfLiveRow { .. }
+                | OperationError::NoEffect { .. }
                 | OperationError::TwoDomains { .. }
                 | OperationError::Query(_)
                 | OperationError::Malformed(_),
@@ -216,5 +217,6 @@ fn is_of_type(state: &CellState, kind: ColumnType) -> bool {
         CellState::List(_) => matches!(kind, ColumnType::List { .. }),
         CellState::Map(_) => matches!(kind, ColumnType::Map(_)),
         CellState::Text(_) => matches!(kind, ColumnType::Text),
+        CellState::Merged(merged) => is_of_type(merged.plain(), kind),
     }
 }

@@ -129,7 +129,7 @@ impl Rows {
             (Domain::Rows(table), RunState::Frozen(_), Stage::Saving(_) | Stage::Saved) => {
                 self.tables.get(table).is_some_and(|own| own.rows.still_rests(|key| confirmed(cache, *table, key)))
             }
-            (Domain::Strong | Domain::Log(_) | Domain::Rows(_), _, _) => true,
+            (Domain::Strong | Domain::Log(_) | Domain::Rows(_) | Domain::Causal, _, _) => true,
         }
     }
 
@@ -194,7 +194,7 @@ impl Client {
     pub(super) fn keeps(&self, run: &Run) -> Option<TableId> {
         match self.schema.domain_of(&run.writes).ok().flatten() {
             Some(Domain::Rows(table)) => Some(table),
-            Some(Domain::Strong | Domain::Log(_)) | None => None,
+            Some(Domain::Strong | Domain::Log(_) | Domain::Causal) | None => None,
         }
     }
 

@@ -136,7 +136,7 @@ impl Queue {
         let RunState::Done(ran) = &entry.state else { return matches!(entry.state, RunState::Frozen(_)) };
         match entry.domain {
             Domain::Strong => {}
-            Domain::Rows(_) => return true,
+            Domain::Rows(_) | Domain::Causal => return true,
             // What is sent is the call. Only that it gives up rests on what is pending.
             Domain::Log(_) => return matches!(ran.result, RunResult::Writes(_)) || self.is_first_of_lane(entry),
         }
@@ -210,6 +210,8 @@ impl Queue {
             Domain::Log(_) => {}
             // One that conflicts is closed. What it carried is judged, and sent again in another one.
             Domain::Rows(_) => {}
+            // Effects conflict with nothing.
+            Domain::Causal => {}
         }
         match (&outcome.verdict, entry.open_attempt()) {
             (Verdict::Committed(at), _) if entry.may_be_committed() => {
@@ -327,7 +329,9 @@ impl Entry {
             RunState::Frozen(frozen) => (frozen.reads.clone(), Decision::Commit(frozen.writes.clone())),
             RunState::Done(ran) => match (&self.domain, &ran.result) {
                 (Domain::Strong, _) => (guarded(ran, schema), ran.decision()),
-                (Domain::Rows(_), _) | (Domain::Log(_), RunResult::GivenUp(_)) => (Vec::new(), ran.decision()),
+                (Domain::Rows(_) | Domain::Causal, _) | (Domain::Log(_), RunResult::GivenUp(_)) => {
+                    (Vec::new(), ran.decision())
+                }
                 (Domain::Log(_), RunResult::Writes(_)) => {
                     let (reads, writes) = append(self, ahead)?;
                     (reads, Decision::Commit(writes))

@@ -35,7 +35,8 @@ impl Windows {
         match domain {
             Domain::Strong => self.strong,
             Domain::Log(_) => self.log,
-            Domain::Rows(_) => Windows::ROWS,
+            // No transaction makes effects yet.
+            Domain::Rows(_) | Domain::Causal => Windows::ROWS,
         }
     }
 }

@@ -199,6 +199,7 @@ fn first_of(operation: &Operation) -> Option<&str> {
         | Operation::Append { .. }
         | Operation::SetAt { .. }
         | Operation::PutEntry { .. }
-        | Operation::RemoveEntry { .. } => None,
+        | Operation::RemoveEntry { .. }
+        | Operation::Merge(_) => None,
     }
 }

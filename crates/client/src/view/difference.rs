@@ -122,6 +122,7 @@ impl Comparison<'_> {
             CellState::List(list) => list.is_empty(),
             CellState::Map(map) => map.is_empty(),
             CellState::Text(text) => (self.says)(cell, text).is_empty(),
+            CellState::Merged(merged) => self.is_initial(cell, merged.plain(), definition),
             CellState::Row(_) => false,
         }
     }

@@ -63,6 +63,7 @@ impl Answer {
                 key.hash(&mut self.hasher);
                 self.value(value);
             }),
+            CellState::Merged(merged) => self.state(merged.plain()),
             CellState::Text(text) => text.digest().hash(&mut self.hasher),
         }
     }

@@ -64,7 +64,7 @@ impl SessionLanes {
         if lane == LaneNumber::STRONG {
             return match written {
                 Some(Domain::Strong) | None => Ok(Domain::Strong),
-                Some(Domain::Log(_) | Domain::Rows(_)) => Err(OutOfLane::OtherDomain),
+                Some(Domain::Log(_) | Domain::Rows(_) | Domain::Causal) => Err(OutOfLane::OtherDomain),
             };
         }
         match (self.others.get(&lane), written) {

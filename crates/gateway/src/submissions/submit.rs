@@ -42,7 +42,7 @@ impl Gateway {
             self.on_acknowledge(id, through);
         }
         let transaction = match &domain {
-            Domain::Strong | Domain::Rows(_) => {
+            Domain::Strong | Domain::Rows(_) | Domain::Causal => {
                 strong::transaction(client, submit, self.catalog.schema(), self.settings.without)
             }
             Domain::Log(_) => log::transaction(client, submit),
@@ -88,7 +88,9 @@ impl Gateway {
     ) {
         let Some(in_flight) = self.lanes.finish(client, lane, counter) else { return };
         let meaning = match &in_flight.waiting.domain {
-            Domain::Strong | Domain::Log(_) | Domain::Rows(_) => strong::meaning(reply, &in_flight.waiting),
+            Domain::Strong | Domain::Log(_) | Domain::Rows(_) | Domain::Causal => {
+                strong::meaning(reply, &in_flight.waiting)
+            }
         };
         let Meaning::Outcome { at, attempt, verdict } = meaning else {
             self.leave_in_doubt(in_flight.session, counter);
@@ -128,7 +130,7 @@ impl Gateway {
     ) {
         let Some(in_flight) = self.lanes.finish(client, lane, counter) else { return };
         let fault = match &in_flight.waiting.domain {
-            Domain::Strong | Domain::Rows(_) => strong::fault(refusal, self.catalog.schema()),
+            Domain::Strong | Domain::Rows(_) | Domain::Causal => strong::fault(refusal, self.catalog.schema()),
             Domain::Log(_) => log::fault(refusal, self.catalog.schema()),
         };
         match fault {
@@ -186,7 +188,7 @@ impl Gateway {
             return self.ask_if_spent(client, lane, counter);
         };
         let request = match domain {
-            Domain::Strong | Domain::Rows(_) => strong::commit(transaction, floor),
+            Domain::Strong | Domain::Rows(_) | Domain::Causal => strong::commit(transaction, floor),
             Domain::Log(_) => log::commit(transaction, floor),
         };
         self.ask(Purpose::Submit { client, lane, counter }, request);
@@ -279,6 +281,6 @@ fn check(transaction: &Transaction, bytes: usize, schema: &Schema) -> Result<(),
     match schema.domain_of(writes).ok().flatten() {
         Some(Domain::Log(_)) => log::check(transaction, schema),
         Some(Domain::Rows(table)) => rows::check(transaction, table, schema),
-        Some(Domain::Strong) | None => Ok(()),
+        Some(Domain::Strong | Domain::Causal) | None => Ok(()),
     }
 }

@@ -45,7 +45,8 @@ impl Later {
             | Operation::SetAt { .. }
             | Operation::PutEntry { .. }
             | Operation::RemoveEntry { .. }
-            | Operation::Edit(_) => {}
+            | Operation::Edit(_)
+            | Operation::Merge(_) => {}
         }
         self.kept.push(write);
     }

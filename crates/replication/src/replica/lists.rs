@@ -68,7 +68,8 @@ impl Replica {
                 | CellState::Counter(_)
                 | CellState::Set(_)
                 | CellState::Map(_)
-                | CellState::Text(_),
+                | CellState::Text(_)
+                | CellState::Merged(_),
             )
             | None => 0,
         };

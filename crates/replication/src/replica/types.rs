@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use iolite_store::Refusal;
-use iolite_values::{CellState, ColumnId, RowKey, TableId, TypeMismatch, Write};
+use iolite_values::{CellState, ColumnId, MergedState, Operation, RowKey, TableId, TypeMismatch, Write};
 
 use super::Replica;
 
@@ -18,26 +18,57 @@ impl Replica {
             let cell = &write.cell;
             let row = given.entry((cell.table, &cell.row)).or_default();
             let wants = CellState::empty_for(&write.operation).name();
-            if cell.column == ColumnId::ROW {
+            if cell.column == ColumnId::ROW && write.operation.is_of_life() {
                 *row = Given { emptied: true, cells: BTreeMap::new() };
             }
             let is = row.cells.get(&cell.column).copied().or_else(|| match (cell.column, row.emptied) {
-                (ColumnId::ROW, _) => Some(CellState::Row(false).name()),
+                (ColumnId::ROW, false) => Some(self.type_of_life(cell.table, &cell.row, &write.operation)),
+                (ColumnId::ROW, true) => Some(CellState::Row(false).name()),
                 (_, true) => None,
                 (_, false) => self.type_of(cell.table, &cell.row, cell.column),
             });
             if let Some(is) = is.filter(|is| *is != wants) {
                 return Err(Refusal::Type { cell: cell.clone(), mismatch: TypeMismatch { is, wants } });
             }
-            if cell.column != ColumnId::ROW {
-                row.cells.insert(cell.column, wants);
-            }
+            row.cells.insert(cell.column, wants);
         }
         Ok(())
     }
 
     fn type_of(&self, table: TableId, row: &RowKey, column: ColumnId) -> Option<&'static str> {
-        Some(self.versions.row(table, row)?.latest().cell(column)?.name())
+        Some(self.versions.row(table, row)?.latest().stored(column)?.name())
+    }
+
+    /// The type of a row's life. One that does not exist takes an insertion of either type.
+    fn type_of_life(&self, table: TableId, row: &RowKey, operation: &Operation) -> &'static str {
+        let plain = CellState::Row(false).name();
+        let Some(row) = self.versions.row(table, row) else { return plain_or_merging(operation) };
+        match row.latest() {
+            latest if latest.lives().is_some() => MergedState::OF_ROWS,
+            latest if latest.exists() => plain,
+            _ => plain_or_merging(operation),
+        }
+    }
+}
+
+/// The type of the life that an operation begins; of one that begins none, a plain row's.
+fn plain_or_merging(operation: &Operation) -> &'static str {
+    match operation {
+        Operation::Merge(effect) if effect.is_of_lives() => MergedState::OF_ROWS,
+        Operation::Merge(_)
+        | Operation::Create
+        | Operation::Delete
+        | Operation::Put(_)
+        | Operation::Assign(_)
+        | Operation::Add(_)
+        | Operation::PutTotal(_)
+        | Operation::Insert(_)
+        | Operation::Remove(_)
+        | Operation::Append { .. }
+        | Operation::SetAt { .. }
+        | Operation::PutEntry { .. }
+        | Operation::RemoveEntry { .. }
+        | Operation::Edit(_) => CellState::Row(false).name(),
     }
 }
 

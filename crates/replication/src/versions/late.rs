@@ -3,7 +3,7 @@
 //! The test is that of states and stricter than the table of conflicts: appends to a list do not conflict, and still stand in the order of their timestamps.
 //! Invariant: the answer holds for every state before the operation. Where that is not certain the history is folded again.
 
-use iolite_values::{ColumnId, Operation, Timestamp, Write};
+use iolite_values::{CellState, ColumnId, Operation, Timestamp, Write};
 
 use super::Version;
 
@@ -29,13 +29,16 @@ enum Meeting {
 
 /// The effect of a write on the states after `later`, the versions of its row that stand behind it.
 pub fn effect_of<'a>(late: &Write, later: impl IntoIterator<Item = &'a Version>) -> Effect {
-    if late.cell.column == ColumnId::ROW {
+    if late.cell.column == ColumnId::ROW && !is_merge(&late.operation) {
         return Effect::OfOrder;
     }
     for version in later {
         let other = version.write();
+        if are_effects_that_pass(late, other) {
+            continue;
+        }
         // A row's life covers its cells. But a cell has other types before and after, so only a fold finds an operation that does not fit.
-        if other.cell.column == ColumnId::ROW {
+        if late.cell.column == ColumnId::ROW || other.cell.column == ColumnId::ROW {
             return Effect::OfOrder;
         }
         if other.cell.column != late.cell.column {
@@ -48,6 +51,17 @@ pub fn effect_of<'a>(late: &Write, later: impl IntoIterator<Item = &'a Version>)
         }
     }
     Effect::ToTheEnd
+}
+
+/// Whether both are effects of a row that merges, and pass each other on every state. Of one column they are of one type, so the late one fits.
+fn are_effects_that_pass(late: &Write, other: &Write) -> bool {
+    let (Operation::Merge(effect), Operation::Merge(later)) = (&late.operation, &other.operation) else { return false };
+    let of_one_type = || CellState::empty_for(&late.operation).name() == CellState::empty_for(&other.operation).name();
+    effect.passes(later) && (late.cell.column != other.cell.column || of_one_type())
+}
+
+fn is_merge(operation: &Operation) -> bool {
+    matches!(operation, Operation::Merge(_))
 }
 
 /// Only operations of one data type pass or cover each other, so the cell has that type before and after.
@@ -67,6 +81,8 @@ fn meeting(late: &Operation, later: &Operation) -> Meeting {
             Some(false) => Meeting::Passes,
             None => Meeting::Depends,
         },
+        // Two effects that pass were met above.
+        Operation::Merge(_) => Meeting::Depends,
         // An append moves those behind it. Whether an edit of a text fits depends on the edits before it.
         Operation::Create | Operation::Delete | Operation::Append { .. } | Operation::Edit(_) => Meeting::Depends,
     }

@@ -7,7 +7,7 @@ use std::borrow::Borrow;
 use std::ops::Bound;
 
 use iolite_store::{ReadLimit, ReadReply, RowAt, TooOld};
-use iolite_values::{ColumnId, Direction, Interest, KeyRange, Row, RowKey, TableId, Timestamp};
+use iolite_values::{Direction, Interest, KeyRange, Row, RowKey, TableId, Timestamp};
 
 use super::{VersionedRow, Versions};
 use crate::node::Piece;
@@ -41,7 +41,7 @@ impl Versions {
         }
         Ok(match interest {
             Interest::Cell(cell) => {
-                let row = self.row(cell.table, &cell.row).map(|row| cell_of(&row.at(at), cell.column));
+                let row = self.row(cell.table, &cell.row).map(|row| row.at(at).with_only(cell.column));
                 let rows = row.into_iter().filter_map(|row| row_at(cell.table, &cell.row, row)).collect();
                 (ReadReply { at, rows, is_cut: false }.into(), 1)
             }
@@ -95,12 +95,6 @@ pub(super) fn look_through<P: Borrow<[u8]>>(
 pub(super) fn bounds(range: &KeyRange) -> (Bound<&[u8]>, Bound<&[u8]>) {
     let upper = range.upper.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
     (Bound::Included(&*range.lower), upper)
-}
-
-/// The row with that cell only.
-fn cell_of(row: &Row, column: ColumnId) -> Row {
-    let cell = row.cell(column).map(|state| (column, state.clone()));
-    Row::from_parts(row.exists(), cell)
 }
 
 pub(super) fn row_at(table: TableId, key: &RowKey, row: Row) -> Option<RowAt> {

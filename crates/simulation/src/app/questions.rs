@@ -99,7 +99,14 @@ fn value(column: &str, key: &RowKey, row: &Row) -> Value {
         Some(CellState::Counter(total)) => Value::Int(*total),
         // The only counter that is asked for.
         None if column == "value" => Value::Int(0),
-        Some(CellState::Row(_) | CellState::Set(_) | CellState::List(_) | CellState::Map(_) | CellState::Text(_))
+        Some(
+            CellState::Row(_)
+            | CellState::Set(_)
+            | CellState::List(_)
+            | CellState::Map(_)
+            | CellState::Text(_)
+            | CellState::Merged(_),
+        )
         | None => Value::Null,
     }
 }

@@ -208,6 +208,7 @@ fn in_words(write: &Write) -> String {
         Operation::PutEntry { key, value } => format!("puts {key:?}: {value:?} into {cell}"),
         Operation::RemoveEntry { key } => format!("removes {key:?} from {cell}"),
         Operation::Edit(edit) => format!("edits {cell}: {edit:?}"),
+        Operation::Merge(effect) => format!("merges {effect:?} into {cell}"),
     }
 }
 

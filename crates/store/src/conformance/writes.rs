@@ -1,6 +1,6 @@
 //! What is committed is read back: every operation of every type.
 
-use iolite_values::{CellState, Decision, Interest, ListOrder, Operation, Value};
+use iolite_values::{CellState, Decision, Effect, Interest, ListOrder, Lives, Mark, Operation, Value};
 
 use super::Behaviour;
 use super::driver::{Driver, TABLE, life, range, typed, write};
@@ -18,6 +18,11 @@ pub const BEHAVIOURS: &[Behaviour] = &[
     ("a row is created only where none is", one_life_at_a_time),
     ("the operations of a transaction take effect together and in order", one_transaction),
     ("an operation of another type than its cell's is refused", other_type),
+    (
+        "a row that merges is hidden when it is deleted, and an update at the same time brings it back whole",
+        merging_row,
+    ),
+    ("a row that merges is neither created nor deleted, and takes effects of its cells' types only", merging_types),
 ];
 
 fn scalar(driver: &mut Driver) {
@@ -117,4 +122,44 @@ fn other_type(driver: &mut Driver) {
         driver.ask(Request::Commit { transaction: transaction.clone(), floor: transaction.snapshot, within: None });
     assert!(matches!(reply, Reply::Refused(Refusal::Type { .. })), "{reply:?}");
     assert_eq!((driver.cell(1), driver.cell(2)), (Some(CellState::Counter(1)), None));
+}
+
+fn merge(effect: Effect) -> Operation {
+    Operation::Merge(effect.into())
+}
+
+/// A row that merges, of one life, with a counter at 5.
+fn insert_merging(driver: &mut Driver) {
+    let add = Effect::Add { life: Mark(1), amount: 5 };
+    driver.commit(vec![life(1, merge(Lives::insertion(Mark(1)))), write(1, merge(add))]);
+}
+
+fn merging_row(driver: &mut Driver) {
+    insert_merging(driver);
+    assert_eq!(driver.cell(1), Some(CellState::Counter(5)));
+    let seen = || [Mark(1)].into();
+    driver.commit(vec![life(1, merge(Effect::Bury { seen: seen() }))]);
+    assert_eq!(driver.cell(1), None, "it is hidden");
+    let update = Effect::Touch { life: Mark(1), mark: Mark(2), seen: seen() };
+    let add = Effect::Add { life: Mark(1), amount: 1 };
+    driver.commit(vec![life(1, merge(update)), write(1, merge(add))]);
+    assert_eq!(driver.cell(1), Some(CellState::Counter(6)));
+}
+
+fn merging_types(driver: &mut Driver) {
+    insert_merging(driver);
+    let insert = Effect::Insert { value: Value::Null, mark: Mark(3) };
+    for refused in [
+        vec![life(1, Operation::Delete)],
+        vec![write(1, Operation::Add(1))],
+        vec![write(1, merge(insert))],
+        vec![life(2, merge(Effect::Add { life: Mark(1), amount: 1 }))],
+        vec![life(2, Operation::Create), life(2, merge(Lives::insertion(Mark(4))))],
+    ] {
+        let transaction = driver.transaction(Vec::new(), Decision::Commit(refused.clone()));
+        let floor = transaction.snapshot;
+        let reply = driver.ask(Request::Commit { transaction, floor, within: None });
+        assert!(matches!(reply, Reply::Refused(Refusal::Type { .. })), "{refused:?}: {reply:?}");
+    }
+    assert_eq!(driver.cell(1), Some(CellState::Counter(5)));
 }

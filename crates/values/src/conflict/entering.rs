@@ -50,7 +50,7 @@ impl Effect {
 impl KnownRow<'_> {
     fn may_enter(&self, query: &Query, key: &RowKey) -> bool {
         let exists = !self.whole || self.row.exists() || query.live && !self.row.is_empty();
-        let begins = query.live || self.whole;
+        let begins = query.live || self.whole || self.revived;
         let conditions = query.conditions.iter().map(|condition| self.effect_on(condition, key));
         let any_of = query.any_of.iter().map(|any_of| self.effect_on_any_of(any_of, key));
         match Effect::on_all(conditions.chain(any_of).chain([self.effect_on_place(query, key)])) {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{ColumnId, Operation, Row, Value, Write};
+use crate::{ColumnId, Effect, Operation, Row, Value, Write};
 
 /// What is known of a row from a transaction's writes to it alone.
 #[derive(Default, Debug)]
@@ -11,6 +11,8 @@ pub struct KnownRow<'a> {
     pub(super) row: Row,
     /// The row was created or deleted, so all of it is known.
     pub(super) whole: bool,
+    /// Its lives changed, so it may exist although nothing of it was set, and its counters may count others.
+    pub(super) revived: bool,
     pub(super) set: BTreeSet<ColumnId>,
     /// Changed, and it is not known to what.
     pub(super) changed: BTreeSet<ColumnId>,
@@ -34,6 +36,7 @@ impl<'a> KnownRow<'a> {
                 // Whatever it held, it holds nothing now.
                 let _ = self.row.apply(column, operation);
             }
+            Operation::Merge(effect) => self.merge(column, effect),
             Operation::Put(_) | Operation::Assign(_) | Operation::PutTotal(_) => self.apply(column, operation),
             _ if self.whole || self.set.contains(&column) => self.apply(column, operation),
             Operation::Insert(member) => drop(self.members.insert((column, member), true)),
@@ -46,6 +49,15 @@ impl<'a> KnownRow<'a> {
             | Operation::PutEntry { .. }
             | Operation::RemoveEntry { .. }
             | Operation::Edit(_) => drop(self.changed.insert(column)),
+        }
+    }
+
+    /// Of an effect nothing is known but what it concerns: others may stand above it.
+    fn merge(&mut self, column: ColumnId, effect: &'a Effect) {
+        match effect {
+            Effect::Touch { .. } | Effect::Bury { .. } => self.revived = true,
+            Effect::Insert { value, mark: _ } => drop(self.members.insert((column, value), true)),
+            Effect::Add { .. } | Effect::Assign { .. } | Effect::Remove { .. } => drop(self.changed.insert(column)),
         }
     }
 

@@ -6,7 +6,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::{
-    Author, Cell, CellState, ColumnId, Edit, Insertion, ListOrder, RowKey, TableId, Text, Unit, UnitRange, Value,
+    Author, Cell, CellState, ColumnId, Edit, Effect, Insertion, ListOrder, Mark, RowKey, TableId, Text, Unit,
+    UnitRange, Value,
 };
 
 fn value() -> impl Strategy<Value = Value> {
@@ -186,12 +187,33 @@ fn the_table_is_what_the_documentation_says() {
         (Operation::Create, Operation::Delete, Conflict),
         (edit(1), edit(1), Conflict),
         (edit(1), edit(2), Always),
-        (Operation::Add(1), Operation::Put(x), Conflict),
+        (Operation::Add(1), Operation::Put(x.clone()), Conflict),
+        (insertion(&x, 1), insertion(&x, 2), Always),
+        (insertion(&x, 1), Operation::Insert(x), Conflict),
     ];
     for (a, b, expected) in rows {
         assert_eq!(commutativity(&a, &b), expected, "{a:?} with {b:?}");
         assert_eq!(commutativity(&b, &a), expected, "{b:?} with {a:?}");
     }
+}
+
+fn insertion(value: &Value, mark: u64) -> Operation {
+    Operation::Merge(Effect::Insert { value: value.clone(), mark: Mark(mark) }.into())
+}
+
+#[test]
+fn effects_of_a_row_commute_with_its_deletion_and_its_cells_change_with_it() {
+    let row = Cell::row(TableId(1), RowKey::new(&[Value::Int(1)]).expect("short"));
+    let column = Cell { column: ColumnId(2), ..row.clone() };
+    let bury = Effect::Bury { seen: BTreeSet::new() };
+    let bury = Write { cell: row.clone(), operation: Operation::Merge(bury.into()) };
+    let insert = Write { cell: column.clone(), operation: insertion(&Value::Int(1), 1) };
+    assert_eq!(writes_commute(&bury, &insert), Commutativity::Always);
+    let strong = Write { cell: column.clone(), operation: Operation::Add(1) };
+    assert_eq!(writes_commute(&bury, &strong), Commutativity::Conflict);
+    let member = |value| Read::Cell { cell: column.clone(), element: Element::Member(Value::Int(value)) };
+    assert!(observes(&member(1), &insert) && !observes(&member(2), &insert));
+    assert!(observes(&member(2), &bury), "a hidden row shows none");
 }
 
 #[test]

@@ -38,6 +38,22 @@ impl Lives {
         self.lives.iter().map(|(life, marks)| (*life, marks))
     }
 
+    /// Bytes of content, for limits and accounting.
+    pub fn size_bytes(&self) -> usize {
+        self.lives.values().map(|marks| Effect::MARK_BYTES * (1 + marks.len())).sum()
+    }
+
+    /// How many lives and marks they are.
+    pub fn parts(&self) -> usize {
+        self.lives.values().map(|marks| 1 + marks.len()).sum()
+    }
+
+    /// Effects that make these lives from nothing.
+    pub fn effects(&self) -> impl Iterator<Item = Effect> + '_ {
+        let touch = |life: Mark, mark: Mark| Effect::Touch { life, mark, seen: BTreeSet::new() };
+        self.lives.iter().flat_map(move |(life, marks)| marks.iter().map(move |mark| touch(*life, *mark)))
+    }
+
     /// The insertion of a row: a new life, named by its mark.
     pub fn insertion(mark: Mark) -> Effect {
         Effect::Touch { life: mark, mark, seen: BTreeSet::new() }
@@ -53,13 +69,22 @@ impl Lives {
         Effect::Bury { seen: self.lives.values().flatten().copied().collect() }
     }
 
-    pub(super) fn touch(&mut self, life: Mark, mark: Mark, seen: &BTreeSet<Mark>) {
+    /// Applies an effect of a row's lives. Others change nothing here.
+    pub(crate) fn apply(&mut self, effect: &Effect) {
+        match effect {
+            Effect::Touch { life, mark, seen } => self.touch(*life, *mark, seen),
+            Effect::Bury { seen } => self.bury(seen),
+            Effect::Add { .. } | Effect::Assign { .. } | Effect::Insert { .. } | Effect::Remove { .. } => {}
+        }
+    }
+
+    fn touch(&mut self, life: Mark, mark: Mark, seen: &BTreeSet<Mark>) {
         let marks = self.lives.entry(life).or_default();
         marks.retain(|own| !seen.contains(own));
         marks.insert(mark);
     }
 
-    pub(super) fn bury(&mut self, seen: &BTreeSet<Mark>) {
+    fn bury(&mut self, seen: &BTreeSet<Mark>) {
         self.lives.retain(|_, marks| {
             marks.retain(|mark| !seen.contains(mark));
             !marks.is_empty()

@@ -20,6 +20,10 @@ impl AddWins {
         AddWins { members: marks.into_iter().filter(|(_, marks)| !marks.is_empty()).collect() }
     }
 
+    pub fn has(&self, value: &Value) -> bool {
+        self.members.contains_key(value)
+    }
+
     pub fn members(&self) -> impl ExactSizeIterator<Item = &Value> {
         self.members.keys()
     }
@@ -27,6 +31,11 @@ impl AddWins {
     /// The members, in the order of values, with the marks of their insertions.
     pub fn marks(&self) -> impl ExactSizeIterator<Item = (&Value, &BTreeSet<Mark>)> {
         self.members.iter()
+    }
+
+    /// The marks of a member's insertions; none if it is no member.
+    pub fn marks_of(&self, value: &Value) -> Option<&BTreeSet<Mark>> {
+        self.members.get(value)
     }
 
     /// The removal of a value as this writer sees it; none if it is no member.

@@ -1,7 +1,7 @@
 //! Whether keys, reads and writes fit the schema. Clients check before they send and gateways before they commit: the same rules.
 
 use super::{Column, ColumnType, QueryError, Scalar, Schema, Table};
-use crate::{ColumnId, Element, Interest, KeyError, ListOrder, Operation, Read, RowKey, TableId, Value, Write};
+use crate::{ColumnId, Effect, Element, Interest, KeyError, ListOrder, Operation, Read, RowKey, TableId, Value, Write};
 
 /// Why a read or write does not fit the schema.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -14,6 +14,8 @@ pub enum OperationError {
     Type { table: String, column: String, is: &'static str, wants: String },
     #[error("the key {key:?} does not fit the primary key of table {table:?}: {problem}")]
     Key { table: String, key: RowKey, problem: String },
+    #[error("table {table:?} merges, and apps cannot write to it yet: make it onConflict \"manual\", or strong")]
+    NoEffect { table: String },
     #[error("rows of the live table {table:?} are neither created nor deleted")]
     LifeOfLiveRow { table: String },
     #[error("one mutation writes to tables {first} and {other}, which do not commit together: make it two mutations")]
@@ -30,6 +32,12 @@ impl Schema {
     pub fn check_write(&self, write: &Write) -> Result<(), OperationError> {
         let (name, table) = self.find(write.cell.table)?;
         table.check_key_of(name, &write.cell.row)?;
+        if table.merges() {
+            let Operation::Merge(effect) = &write.operation else {
+                return Err(OperationError::NoEffect { table: name.into() });
+            };
+            return table.check_effect(name, write.cell.column, effect);
+        }
         let life = write.operation.is_of_life();
         if write.cell.column == ColumnId::ROW && life && table.live {
             return Err(OperationError::LifeOfLiveRow { table: name.into() });
@@ -113,6 +121,21 @@ impl Table {
             .map_or(Ok(()), |problem| Err(OperationError::Key { table: name.into(), key: row.clone(), problem }))
     }
 
+    fn check_effect(&self, name: &str, column: ColumnId, effect: &Effect) -> Result<(), OperationError> {
+        let (column_name, is, fits) = match column {
+            ColumnId::ROW => ("", "row", effect.is_of_lives()),
+            _ => {
+                let (column_name, column) = self.find_column(name, column)?;
+                (column_name, column.kind.name(), column.merges(effect))
+            }
+        };
+        if fits {
+            return Ok(());
+        }
+        let wants = "for an effect of another type".into();
+        Err(OperationError::Type { table: name.into(), column: column_name.into(), is, wants })
+    }
+
     fn key_problem(&self, values: &[Value]) -> Option<String> {
         if values.len() != self.key.len() {
             return Some(format!("it has {} values and the primary key {} columns", values.len(), self.key.len()));
@@ -160,7 +183,8 @@ impl Column {
                 | Operation::SetAt { .. }
                 | Operation::PutEntry { .. }
                 | Operation::RemoveEntry { .. }
-                | Operation::Edit(_),
+                | Operation::Edit(_)
+                | Operation::Merge(_),
                 _,
             ) => false,
         }
@@ -176,6 +200,7 @@ fn in_words(operation: &Operation) -> String {
         Operation::PutTotal(_) => return "to put a counter's total".into(),
         Operation::RemoveEntry { key: _ } => return "to remove an entry".into(),
         Operation::Edit(_) => return "to edit a text".into(),
+        Operation::Merge(_) => return "to merge an effect".into(),
         Operation::Put(value) => ("put", value),
         Operation::Assign(value) => ("assign", value),
         Operation::Insert(value) => ("insert a member", value),

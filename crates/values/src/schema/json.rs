@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::{
-    Column, ColumnType, Consistency, Fetch, Offline, OnConflict, Scalar, Schema, SchemaError, SchemaHash, Table,
-    check_name,
+    Column, ColumnType, Consistency, Fetch, Offline, OnConflict, RowsWin, Scalar, Schema, SchemaError, SchemaHash,
+    Table, check_name,
 };
 use crate::{Isolation, ListOrder, LogStart, Value};
 
@@ -51,6 +51,9 @@ struct TableJson {
     /// Says of a causal table how its conflicts end.
     #[serde(default, rename = "onConflict", skip_serializing_if = "Option::is_none")]
     on_conflict: Option<String>,
+    /// Says of a table that merges who wins when a row is deleted and updated at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    rows: Option<String>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -69,6 +72,9 @@ struct ColumnJson {
     order: Option<String>,
     #[serde(rename = "type")]
     kind: String,
+    /// Says of a set that removes win, which is not built yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    wins: Option<String>,
 }
 
 fn strong() -> String {
@@ -138,6 +144,7 @@ impl TableJson {
             self.indexes.into_iter().try_fold(table, |table, (index, columns)| table.indexed(name, &index, columns));
         let table = if self.live { indexed?.live(name)? } else { indexed? };
         table.check_syncing(name)?;
+        table.check_merging(name)?;
         Ok(table)
     }
 
@@ -154,17 +161,28 @@ impl TableJson {
         if self.on_conflict.is_some() && !matches!(consistency, Consistency::Causal { .. }) {
             return Err(format!("onConflict belongs to causal tables, and this one is {}", self.consistency));
         }
+        if self.rows.is_some() && !matches!(consistency, Consistency::Causal { on_conflict: OnConflict::Merge { .. } })
+        {
+            return Err("rows belongs to tables that merge: say consistency \"causal\" and onConflict \"merge\", or leave it out".into());
+        }
         Ok((consistency, self.read_isolation()?))
     }
 
     fn read_on_conflict(&self) -> Result<OnConflict, String> {
         match self.on_conflict.as_deref() {
             Some("manual") => Ok(OnConflict::Manual),
-            Some("merge") | None => Err(
-                "causal tables that merge are not built yet: say onConflict \"manual\", and show conflicts to the app"
-                    .into(),
-            ),
-            Some(other) => Err(format!("onConflict is manual, not {other:?}")),
+            Some("merge") | None => Ok(OnConflict::Merge { rows: self.read_rows()? }),
+            Some(other) => Err(format!("onConflict is manual or merge, not {other:?}")),
+        }
+    }
+
+    fn read_rows(&self) -> Result<RowsWin, String> {
+        match self.rows.as_deref() {
+            Some("updates-win") | None => Ok(RowsWin::Updates),
+            Some("deletes-win") => {
+                Err("rows where deletes win are not built yet: say rows \"updates-win\", or leave it out".into())
+            }
+            Some(other) => Err(format!("rows is updates-win, not {other:?}")),
         }
     }
 
@@ -195,13 +213,17 @@ impl TableJson {
             consistency: table.consistency.name().into(),
             delivered: table.delivered,
             indexes: table.indexes.clone(),
-            isolation: (!table.syncs()).then(|| table.isolation.name().into()),
+            isolation: (!table.syncs() && !table.merges()).then(|| table.isolation.name().into()),
             key: table.key.clone(),
             live: table.live,
             log: table.log().map(|log| log.to_string()),
             offline: offline.into(),
+            rows: table.merges().then(|| "updates-win".into()),
             on_conflict: match table.consistency {
                 Consistency::Causal { on_conflict: OnConflict::Manual } => Some("manual".into()),
+                Consistency::Causal { on_conflict: OnConflict::Merge { rows: RowsWin::Updates } } => {
+                    Some("merge".into())
+                }
                 Consistency::Strong | Consistency::Log { .. } | Consistency::Eventual => None,
             },
         }
@@ -210,6 +232,9 @@ impl TableJson {
 
 impl ColumnJson {
     fn read(&self) -> Result<Column, String> {
+        if self.wins.is_some() {
+            return Err("sets where removes win are not built yet: leave out wins, and adds win".into());
+        }
         let kind = self.read_type()?;
         let default = match (&self.default, kind) {
             (None, _) => None,
@@ -279,6 +304,7 @@ impl ColumnJson {
                 ListOrder::Commit => "commit".to_owned(),
             }),
             kind: kind.to_owned(),
+            wins: None,
         }
     }
 }

@@ -3,7 +3,7 @@
 //! Invariant: such a table holds scalars and blobs, and each of its rows stands for itself. So a change of a row is a value for each of its columns, and two
 //! rows can be compared.
 
-use super::{ColumnType, Consistency, Offline, Schema, SchemaError, Table};
+use super::{ColumnType, Consistency, Offline, OnConflict, Schema, SchemaError, Table};
 use crate::{Operation, TableId, Value};
 
 impl Schema {
@@ -17,18 +17,21 @@ impl Table {
     /// Whether its calls are kept on the device and sent as change sets.
     pub fn syncs(&self) -> bool {
         match self.consistency {
-            Consistency::Eventual | Consistency::Causal { .. } => true,
-            Consistency::Strong | Consistency::Log { .. } => false,
+            Consistency::Eventual | Consistency::Causal { on_conflict: OnConflict::Manual } => true,
+            Consistency::Strong
+            | Consistency::Log { .. }
+            | Consistency::Causal { on_conflict: OnConflict::Merge { .. } } => false,
         }
     }
 
-    /// The same table, under a policy by which it syncs.
+    /// The same table, under a policy by which it syncs or merges.
     ///
     /// # Errors
-    /// A column that merges; a policy that such a table cannot have.
+    /// A column of a type that such a table cannot have; a policy that it cannot have.
     pub fn synced(self, name: &str, consistency: Consistency) -> Result<Table, SchemaError> {
         let table = Table { consistency, ..self };
         table.check_syncing(name)?;
+        table.check_merging(name)?;
         Ok(table)
     }
 
@@ -58,10 +61,13 @@ impl Table {
         }
     }
 
-    /// How the cells of a column are stored. In an eventual table each scalar is a register: the later write stands.
+    /// How the cells of a column are stored. In an eventual table, and in one that merges, each scalar is a register: the later write stands.
     pub fn stored_kind(&self, kind: ColumnType) -> ColumnType {
         match (&self.consistency, kind) {
-            (Consistency::Eventual, ColumnType::Scalar(of)) => ColumnType::Register(of),
+            (
+                Consistency::Eventual | Consistency::Causal { on_conflict: OnConflict::Merge { .. } },
+                ColumnType::Scalar(of),
+            ) => ColumnType::Register(of),
             (
                 Consistency::Eventual | Consistency::Strong | Consistency::Log { .. } | Consistency::Causal { .. },
                 own,

@@ -36,10 +36,6 @@ fn json_is_canonical() {
 fn what_is_not_built_is_refused_with_its_name() {
     let id = r#""id":{"type":"id"}"#;
     assert_eq!(
-        error(&table(id, r#","consistency":"causal""#)),
-        r#"schema, table "t": causal tables that merge are not built yet: say onConflict "manual", and show conflicts to the app"#
-    );
-    assert_eq!(
         error(&table(id, r#","isolation":"serializable""#)),
         r#"schema, table "t": isolation is one of strict-serializable, snapshot, read-committed, not "serializable""#
     );
@@ -56,7 +52,7 @@ fn a_table_that_syncs_says_how_and_holds_scalars_and_blobs() {
         (r#","consistency":"eventual","isolation":"snapshot""#, "eventual has no isolation to choose"),
         (r#","consistency":"eventual","offline":"refuse""#, "takes changes offline"),
         (r#","consistency":"eventual","onConflict":"manual""#, "onConflict belongs to causal tables"),
-        (r#","consistency":"causal","onConflict":"later""#, r#"onConflict is manual, not "later""#),
+        (r#","consistency":"causal","onConflict":"later""#, r#"onConflict is manual or merge, not "later""#),
         (r#","consistency":"causal","onConflict":"manual","delivered":true"#, "has no delivered view"),
     ];
     for (policy, problem) in cases {
@@ -187,3 +183,4 @@ fn reads_have_to_fit_the_column_and_keys_the_table() {
 mod blobs;
 mod defaults;
 mod indexes;
+mod merging;

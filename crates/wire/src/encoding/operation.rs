@@ -9,7 +9,7 @@ use crate::generated::proto::{self, write::Operation as Field};
 use crate::limits::MAP_KEY;
 
 use super::reader::{each, required};
-use super::{Reader, Writer, text, value};
+use super::{Reader, Writer, merge, text, value};
 
 impl Writer {
     pub(crate) fn writes(&mut self, writes: &[Write]) -> Vec<proto::Write> {
@@ -44,6 +44,7 @@ impl Writer {
             Operation::PutEntry { key, value } => Field::PutEntry(Box::new(self.map_entry(key, value))),
             Operation::RemoveEntry { key } => Field::RemoveEntry(self.text(key, MAP_KEY)),
             Operation::Edit(edit) => Field::Edit(Box::new(text::write_edit(edit))),
+            Operation::Merge(effect) => Field::Merge(Box::new(merge::write_effect(effect))),
         }
     }
 }
@@ -87,6 +88,7 @@ impl Reader {
                 Operation::PutEntry { key, value: value::read_required(entry.value)? }
             }
             Field::RemoveEntry(key) => Operation::RemoveEntry { key: self.map_key(key)? },
+            Field::Merge(effect) => Operation::Merge(Arc::new(merge::read_effect(*effect)?)),
             Field::Edit(edit) => Operation::Edit(Arc::new(text::read_edit(*edit)?)),
         })
     }

@@ -12,7 +12,7 @@ use crate::generated::proto::{self, CellType, refusal::Why};
 use super::cell::{name, named, row_key};
 use super::reader::required;
 
-const CELL_TYPES: [(CellType, &str); 8] = [
+const CELL_TYPES: [(CellType, &str); 12] = [
     (CellType::Row, "row"),
     (CellType::Scalar, "scalar"),
     (CellType::Register, "register"),
@@ -21,6 +21,10 @@ const CELL_TYPES: [(CellType, &str); 8] = [
     (CellType::List, "list"),
     (CellType::Map, "map"),
     (CellType::Text, "text"),
+    (CellType::MergingCounter, "merging counter"),
+    (CellType::MergingRegister, "merging register"),
+    (CellType::MergingSet, "merging set"),
+    (CellType::MergingRow, "merging row"),
 ];
 
 pub(crate) fn write(refusal: &Refusal) -> proto::Refusal {
@@ -107,12 +111,13 @@ fn type_name(number: i32) -> Result<&'static str, DecodeError> {
 mod tests {
     use std::collections::{BTreeMap, BTreeSet};
 
-    use iolite_values::{CellState, Value};
+    use iolite_values::{AddWins, CellState, LastWriter, LifeCounter, Lives, Merged, MergedState, Value};
 
     use super::*;
 
     #[test]
     fn every_type_of_a_cell_has_its_name_here() {
+        let merged = |state| CellState::Merged(Box::new(Merged::new(state, &Lives::default())));
         let states = [
             CellState::Row(true),
             CellState::Scalar(Value::Null),
@@ -122,6 +127,10 @@ mod tests {
             CellState::List(Vec::new()),
             CellState::Map(BTreeMap::new()),
             CellState::Text(Box::default()),
+            merged(MergedState::Counter(LifeCounter::default())),
+            merged(MergedState::Register(LastWriter::default())),
+            merged(MergedState::Set(AddWins::default())),
+            merged(MergedState::Lives(Lives::default())),
         ];
         for state in &states {
             // No other arm: a new type does not compile before it is here.
@@ -134,6 +143,12 @@ mod tests {
                 | CellState::List(_)
                 | CellState::Map(_)
                 | CellState::Text(_) => {}
+                CellState::Merged(merged) => match merged.state() {
+                    MergedState::Counter(_)
+                    | MergedState::Register(_)
+                    | MergedState::Set(_)
+                    | MergedState::Lives(_) => {}
+                },
             }
             assert_eq!(type_name(cell_type(state.name()).into()), Ok(state.name()));
         }

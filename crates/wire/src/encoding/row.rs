@@ -4,14 +4,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use iolite_values::{CellState, ColumnId, Row, Value};
+use iolite_values::{CellState, ColumnId, Lives, Merged, MergedState, Row, Value};
 
 use crate::DecodeError;
 use crate::generated::proto::{self, row_cell::State};
 use crate::limits::MAP_KEY;
 
 use super::reader::{each, required};
-use super::{Reader, Writer, text, value};
+use super::{Reader, Writer, merge, text, value};
 
 impl Writer {
     pub(crate) fn row(&mut self, row: &Row) -> proto::Row {
@@ -33,6 +33,7 @@ impl Writer {
                 entries: map.iter().map(|(key, value)| self.map_entry(key, value)).collect(),
             }),
             CellState::Text(own) => State::Text(text::write(own)),
+            CellState::Merged(merged) => State::Merged(Box::new(merge::write_state(merged.state()))),
         };
         proto::RowCell { column: column.0, state: Some(state) }
     }
@@ -47,7 +48,26 @@ impl Reader {
         if !row.cells.iter().map(|cell| cell.column).is_sorted_by(|a, b| a < b) {
             return Err(DecodeError::malformed("a row's cells are in the order of their columns"));
         }
-        let cells = each(row.cells, |cell| Ok((ColumnId(cell.column), self.state(cell.state)?)))?;
+        let cells: Vec<_> = each(row.cells, |cell| Ok((ColumnId(cell.column), self.state(cell.state)?)))?;
+        let fits_its_place = |(column, state): &(ColumnId, CellState)| match state {
+            CellState::Merged(merged) => match merged.state() {
+                MergedState::Lives(lives) => row.exists && *column == ColumnId::ROW && lives.exist(),
+                MergedState::Counter(_) | MergedState::Register(_) | MergedState::Set(_) => *column != ColumnId::ROW,
+            },
+            CellState::Row(_)
+            | CellState::Scalar(_)
+            | CellState::Register(_)
+            | CellState::Counter(_)
+            | CellState::Set(_)
+            | CellState::List(_)
+            | CellState::Map(_)
+            | CellState::Text(_) => true,
+        };
+        if !cells.iter().all(fits_its_place) {
+            return Err(DecodeError::malformed(
+                "lives are those of a row that exists, one or more, in the place of its life",
+            ));
+        }
         Ok(Row::from_parts(row.exists, cells))
     }
 
@@ -60,6 +80,9 @@ impl Reader {
             State::Set(members) => CellState::Set(set(members)?),
             State::List(list) => CellState::List(each(list.values, value::read)?),
             State::Map(map) => CellState::Map(self.map(map)?),
+            State::Merged(merged) => {
+                CellState::Merged(Box::new(Merged::new(merge::read_state(*merged)?, &Lives::default())))
+            }
             State::Text(own) => CellState::Text(Box::new(text::read(own)?)),
         })
     }

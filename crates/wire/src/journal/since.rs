@@ -38,6 +38,7 @@ pub(super) fn of_operation(operation: &Operation) -> u32 {
         | Operation::PutEntry { .. }
         | Operation::RemoveEntry { .. } => 1,
         Operation::PutTotal(_) => 3,
+        Operation::Merge(_) => MERGING,
         Operation::Edit(edit) => {
             if edit.authors().any(is_wide) {
                 WIDE_AUTHORS
@@ -59,6 +60,7 @@ pub(super) fn of_state(row: &Row) -> u32 {
             }
         }
         CellState::Scalar(value) | CellState::Register(value) => of_value(value),
+        CellState::Merged(_) => MERGING,
         CellState::Row(_) | CellState::Counter(_) | CellState::Set(_) | CellState::List(_) | CellState::Map(_) => 1,
     };
     row.cells().map(|(_, state)| of_cell(state)).max().unwrap_or(1)
@@ -77,6 +79,9 @@ fn of_value(value: &Value) -> u32 {
         Value::Blob(_) => 5,
     }
 }
+
+/// The version since which tables merge.
+const MERGING: u32 = 6;
 
 /// The version since which authors have more than 32 bits.
 const WIDE_AUTHORS: u32 = 4;

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use iolite_values::{
-    AnyOf, Author, Blob, Cell, CellState, ColumnId, Condition, Direction, Edit, Element, Field, Id, Insertion,
-    Interest, KeyRange, ListOrder, Operation, Query, Read, Row, RowKey, TableId, Test, Text, Timestamp, Unit,
-    UnitRange, Value, Write,
+    AnyOf, Author, Blob, Cell, CellState, ColumnId, Condition, Direction, Edit, Effect, Element, Field, HybridTime, Id,
+    Insertion, Interest, KeyRange, ListOrder, Mark, Operation, Query, Read, Row, RowKey, Stamp, TableId, Test, Text,
+    Timestamp, Unit, UnitRange, Value, Write,
 };
 use proptest::collection::{btree_set, vec};
 use proptest::prelude::*;
@@ -75,8 +75,43 @@ pub fn operation() -> BoxedStrategy<Operation> {
         (text(), value()).prop_map(|(key, value)| Operation::PutEntry { key, value }),
         text().prop_map(|key| Operation::RemoveEntry { key }),
         edit().prop_map(|edit| Operation::Edit(edit.into())),
+        effect().prop_map(|effect| Operation::Merge(effect.into())),
     ]
     .boxed()
+}
+
+fn mark() -> impl Strategy<Value = Mark> {
+    prop_oneof![0u64..4, any::<u64>()].prop_map(Mark)
+}
+
+fn effect() -> impl Strategy<Value = Effect> {
+    let seen = || btree_set(mark(), 0..4);
+    let stamp = (any::<u64>(), mark()).prop_map(|(time, mark)| Stamp { time: HybridTime(time), mark });
+    prop_oneof![
+        (mark(), any::<i64>()).prop_map(|(life, amount)| Effect::Add { life, amount }),
+        (stamp, value()).prop_map(|(stamp, value)| Effect::Assign { stamp, value }),
+        (value(), mark()).prop_map(|(value, mark)| Effect::Insert { value, mark }),
+        (value(), seen()).prop_map(|(value, seen)| Effect::Remove { value, seen }),
+        (mark(), mark(), seen()).prop_map(|(life, mark, seen)| Effect::Touch { life, mark, seen }),
+        seen().prop_map(|seen| Effect::Bury { seen }),
+    ]
+}
+
+/// What effects make of a row: a column of each type.
+fn merging_row() -> impl Strategy<Value = Row> {
+    vec(effect(), 0..12).prop_map(|effects| {
+        let mut row = Row::default();
+        for effect in effects {
+            let column = match effect {
+                Effect::Touch { .. } | Effect::Bury { .. } => ColumnId::ROW,
+                Effect::Add { .. } => ColumnId(1),
+                Effect::Assign { .. } => ColumnId(2),
+                Effect::Insert { .. } | Effect::Remove { .. } => ColumnId(3),
+            };
+            row.apply(column, &Operation::Merge(effect.into())).expect("its type");
+        }
+        row
+    })
 }
 
 fn unit() -> impl Strategy<Value = Unit> {
@@ -195,5 +230,7 @@ fn state() -> impl Strategy<Value = CellState> {
 }
 
 pub fn row() -> impl Strategy<Value = Row> {
-    (any::<bool>(), vec((column(), state()), 0..4)).prop_map(|(exists, cells)| Row::from_parts(exists, cells))
+    let cells = vec((column(), state()), 0..4);
+    let plain = (any::<bool>(), cells).prop_map(|(exists, cells)| Row::from_parts(exists, cells));
+    prop_oneof![3 => plain, 1 => merging_row()]
 }

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use iolite_values::{
     Attempt, Author, Blob, BlobDigest, Cell, CellState, ChunkId, ChunkName, ColumnId, Counter, Cutting, Decision, Edit,
-    Element, Id, Insertion, Interest, KeyRange, LaneNumber, LeaseName, ListOrder, Operation, Read, Row, RowKey,
-    TableId, Text, TextRun, Timestamp, Tree, Unit, UnitRange, Value, Write,
+    Effect, Element, HybridTime, Id, Insertion, Interest, KeyRange, LaneNumber, LeaseName, ListOrder, Lives, Mark,
+    Operation, Read, Row, RowKey, Stamp, TableId, Text, TextRun, Timestamp, Tree, Unit, UnitRange, Value, Write,
 };
 use iolite_wire::message::{
     Advance, FromClient, FromGateway, RowSnapshot, Snapshot, Submit, Subscribe, SubscriptionId,
@@ -136,6 +136,43 @@ pub fn later_operations() -> Vec<Operation> {
     vec![Operation::PutTotal(-4), Operation::Edit(edit().into())]
 }
 
+pub fn every_effect() -> Vec<Operation> {
+    let (stamp, mark, life) = (Stamp { time: HybridTime(1_740_000_000_000_000), mark: Mark(2) }, Mark(3), Mark(1));
+    let seen = BTreeSet::from([Mark(1), Mark(u64::MAX)]);
+    let effects = [
+        Effect::Add { life, amount: -3 },
+        Effect::Assign { stamp, value: Value::from("x") },
+        Effect::Insert { value: Value::Int(7), mark },
+        Effect::Remove { value: Value::Int(7), seen: seen.clone() },
+        Effect::Touch { life, mark, seen: seen.clone() },
+        Effect::Bury { seen },
+    ];
+    effects.map(|effect| Operation::Merge(effect.into())).into()
+}
+
+/// A row of two lives with a cell of each type that merges, and the same after its deletion.
+fn merging_rows() -> Vec<Row> {
+    let mut row = Row::default();
+    let merge = |row: &mut Row, column, effect: Effect| {
+        row.apply(column, &Operation::Merge(effect.into())).expect("its type");
+    };
+    for (column, effect) in [
+        (ColumnId::ROW, Lives::insertion(Mark(1))),
+        (ColumnId::ROW, Lives::insertion(Mark(9))),
+        (ColumnId(1), Effect::Add { life: Mark(1), amount: -5 }),
+        (ColumnId(1), Effect::Add { life: Mark(9), amount: 300 }),
+        (ColumnId(2), Effect::Assign { stamp: Stamp { time: HybridTime(4), mark: Mark(5) }, value: Value::from("x") }),
+        (ColumnId(3), Effect::Insert { value: Value::Int(7), mark: Mark(6) }),
+        (ColumnId(3), Effect::Insert { value: Value::Int(7), mark: Mark(7) }),
+        (ColumnId(3), Effect::Insert { value: Value::Int(8), mark: Mark(8) }),
+    ] {
+        merge(&mut row, column, effect);
+    }
+    let mut deleted = row.clone();
+    merge(&mut deleted, ColumnId::ROW, row.lives().expect("it exists").deletion());
+    vec![row, deleted]
+}
+
 pub fn every_state() -> Row {
     let states = [
         CellState::Row(true),
@@ -201,6 +238,12 @@ pub fn all() -> Vec<(&'static str, &'static str, Content)> {
         ("row_cell", "a counter's state", row(CellState::Counter(12))),
         ("text_edit", "an edit of a text", one(Operation::Edit(edit().into()))),
         ("text_state", "a text's state", row(CellState::Text(Box::new(text())))),
+        ("merge_effect", "every effect of a table that merges", changes(every_effect())),
+        (
+            "merged_state",
+            "a row that merges, with two lives and a cell of each type, and the same after its deletion",
+            Content::FromGateway(vec![rows(merging_rows())]),
+        ),
         ("row", "a row with every type of cell, and one that does not exist", {
             Content::FromGateway(vec![rows(vec![every_state(), Row::default()])])
         }),

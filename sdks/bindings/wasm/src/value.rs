@@ -162,6 +162,7 @@ pub(crate) fn cell_to_js(
             Ok(map.into())
         }
         CellState::Text(text) => Ok(JsValue::from_str(&read(text))),
+        CellState::Merged(merged) => cell_to_js(merged.plain(), wide, place, read),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Rows whose operations come late, held to a fold of what came from the beginning; and how many operations that applies.
 
-use iolite_values::{Author, Edit, Insertion, ListOrder, Unit, UnitRange};
+use iolite_values::{Author, Edit, Effect, HybridTime, Insertion, ListOrder, Mark, Stamp, Unit, UnitRange};
 use proptest::prelude::*;
 
 use super::super::landmarks::spacing;
@@ -8,11 +8,34 @@ use super::super::row::applied;
 use super::super::{Version, VersionedRow};
 use super::*;
 
+/// In the place of a column: a row that merges, with all its columns.
+const MERGING: u32 = 16;
+
+/// An effect on a row that merges, of few marks: some name marks that come later, which only a hostile device does.
+fn effect() -> impl Strategy<Value = (ColumnId, Operation)> {
+    let mark = || (0u64..6).prop_map(Mark);
+    let seen = || proptest::collection::btree_set(mark(), 0..2);
+    let value = || (0i64..3).prop_map(Value::Int);
+    let stamp = mark().prop_map(|mark| Stamp { time: HybridTime(1), mark });
+    let effect = prop_oneof![
+        (mark(), 0i64..9).prop_map(|(life, amount)| (ColumnId(1), Effect::Add { life, amount })),
+        (stamp, value()).prop_map(|(stamp, value)| (ColumnId(2), Effect::Assign { stamp, value })),
+        (value(), mark()).prop_map(|(value, mark)| (ColumnId(3), Effect::Insert { value, mark })),
+        (value(), seen()).prop_map(|(value, seen)| (ColumnId(3), Effect::Remove { value, seen })),
+        (mark(), mark(), seen()).prop_map(|(life, mark, seen)| (ColumnId::ROW, Effect::Touch { life, mark, seen })),
+        seen().prop_map(|seen| (ColumnId::ROW, Effect::Bury { seen })),
+    ];
+    effect.prop_map(|(column, effect)| (column, Operation::Merge(effect.into())))
+}
+
 /// Operations of a column: one has the row's life, and each other one a data type of its own.
 fn operation_of(column: u32) -> BoxedStrategy<(ColumnId, Operation)> {
     let value = || (0i64..3).prop_map(Value::Int);
     let entry = || prop_oneof![Just("a"), Just("b"), Just("c")];
     let append = |value| Operation::Append { value, order: ListOrder::Commit };
+    if column == MERGING {
+        return effect().boxed();
+    }
     let operation = match column {
         0 => prop_oneof![Just(Operation::Create), Just(Operation::Delete)].boxed(),
         1 => value().prop_map(Operation::Put).boxed(),
@@ -52,11 +75,11 @@ fn edit() -> impl Strategy<Value = Edit> {
     })
 }
 
-/// One data type alone, or all of them in one row.
+/// One data type alone, or all of them in one row, or a row that merges.
 fn operations() -> impl Strategy<Value = Vec<Vec<(ColumnId, Operation)>>> {
-    (0u32..16).prop_flat_map(|column| {
+    prop_oneof![4 => 0u32..16, 1 => Just(MERGING)].prop_flat_map(|column| {
         let mixed = || prop_oneof![1 => operation_of(0), 20 => (1u32..8).prop_flat_map(operation_of)].boxed();
-        let one = if column < 8 { operation_of(column) } else { mixed() };
+        let one = if column < 8 || column == MERGING { operation_of(column) } else { mixed() };
         proptest::collection::vec(proptest::collection::vec(one, 1..3), 1..60)
     })
 }
@@ -155,7 +178,7 @@ fn scattered(number: u64) -> i64 {
 #[test]
 fn operations_that_pass_others_cost_at_most_three_times_as_much_late_as_in_order() {
     let key = |number| -> Arc<str> { scattered(number).to_string().into() };
-    let kinds: [(&str, &dyn Fn(u64) -> Operation); 5] = [
+    let kinds: [(&str, &dyn Fn(u64) -> Operation); 6] = [
         ("counter", &|number| Operation::Add(number as i64)),
         ("set", &|number| match number % 3 {
             0 => Operation::Remove(Value::Int(scattered(number))),
@@ -164,6 +187,10 @@ fn operations_that_pass_others_cost_at_most_three_times_as_much_late_as_in_order
         ("map", &|number| Operation::PutEntry { key: key(number), value: Value::Int(number as i64) }),
         ("scalar", &|number| Operation::Put(Value::Int(number as i64))),
         ("register", &|number| Operation::Assign(Value::Int(number as i64))),
+        ("merging set", &|number| {
+            let value = Value::Int(scattered(number));
+            Operation::Merge(Effect::Insert { value, mark: Mark(number) }.into())
+        }),
     ];
     for (kind, operation) in kinds {
         let (in_order, late) = (applied_by(100_000, false, operation), applied_by(100_000, true, operation));

@@ -6,7 +6,10 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use super::*;
-use crate::{ColumnId, IndexRange, KeyRange, Operation, Read, Row, TableId, Value, disturbs, observes};
+use crate::{
+    ColumnId, Effect, HybridTime, IndexRange, KeyRange, Mark, Operation, Read, Row, Stamp, TableId, Value, disturbs,
+    observes,
+};
 
 const TABLE: TableId = TableId(1);
 /// A scalar, a counter, a set.
@@ -41,6 +44,24 @@ fn any_write(live: bool) -> impl Strategy<Value = Write> {
         1 => small().prop_map(|value| write(TAGS, Operation::Remove(Value::Int(value)))),
     ];
     if live { set.boxed() } else { prop_oneof![1 => life, 4 => set].boxed() }
+}
+
+/// Effects on a row that merges, in any order.
+fn any_effect() -> impl Strategy<Value = Write> {
+    let mark = || (0u64..4).prop_map(Mark);
+    let seen = || proptest::collection::btree_set(mark(), 0..4);
+    let assign = (mark(), small()).prop_map(|(mark, value)| {
+        (STATE, Effect::Assign { stamp: Stamp { time: HybridTime(1), mark }, value: Value::Int(value) })
+    });
+    let effect = prop_oneof![
+        assign,
+        (mark(), small()).prop_map(|(life, amount)| (VOTES, Effect::Add { life, amount })),
+        (small(), mark()).prop_map(|(value, mark)| (TAGS, Effect::Insert { value: Value::Int(value), mark })),
+        (small(), seen()).prop_map(|(value, seen)| (TAGS, Effect::Remove { value: Value::Int(value), seen })),
+        (mark(), mark(), seen()).prop_map(|(life, mark, seen)| (ColumnId::ROW, Effect::Touch { life, mark, seen })),
+        seen().prop_map(|seen| (ColumnId::ROW, Effect::Bury { seen })),
+    ];
+    effect.prop_map(|(column, effect)| write(column, Operation::Merge(effect.into())))
 }
 
 fn any_condition() -> impl Strategy<Value = Condition> {
@@ -99,11 +120,16 @@ fn cases() -> impl Strategy<Value = (Query, Vec<Write>, Vec<Write>)> {
     })
 }
 
+fn merging_cases() -> impl Strategy<Value = (Query, Vec<Write>, Vec<Write>)> {
+    let effects = |most| proptest::collection::vec(any_effect(), 0..most);
+    (any_query(false), effects(6), effects(4))
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(20_000))]
 
     #[test]
-    fn a_row_that_comes_in_is_never_missed((query, before, writes) in cases()) {
+    fn a_row_that_comes_in_is_never_missed((query, before, writes) in prop_oneof![3 => cases(), 1 => merging_cases()]) {
         let before = after(&Row::default(), &before);
         let entered = !query.selects(&key(1), &before) && query.selects(&key(1), &after(&before, &writes));
         let read = Read::Query(Arc::new(query));
