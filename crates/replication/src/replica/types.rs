@@ -18,10 +18,11 @@ impl Replica {
             let cell = &write.cell;
             let row = given.entry((cell.table, &cell.row)).or_default();
             let wants = CellState::empty_for(&write.operation).name();
+            let (before, emptied) = (row.cells.get(&cell.column).copied(), row.emptied);
             if cell.column == ColumnId::ROW && write.operation.is_of_life() {
                 *row = Given { emptied: true, cells: BTreeMap::new() };
             }
-            let is = row.cells.get(&cell.column).copied().or_else(|| match (cell.column, row.emptied) {
+            let is = before.or_else(|| match (cell.column, emptied) {
                 (ColumnId::ROW, false) => Some(self.type_of_life(cell.table, &cell.row, &write.operation)),
                 (ColumnId::ROW, true) => Some(CellState::Row(false).name()),
                 (_, true) => None,
