@@ -176,7 +176,7 @@ impl Queue {
     fn sent(&self) -> Sent {
         let first = self.lanes.each().flat_map(|lane| {
             let domain = lane.front().and_then(|first| self.entries.get(first)).map(|entry| &entry.domain);
-            lane.iter().take(domain.map_or(0, |domain| self.windows.of(domain)))
+            lane.iter().take(domain.map_or(0, |domain| self.windows.reach_of(domain)))
         });
         first.filter_map(|counter| self.entries.get(counter)).fold(Sent::default(), |sum, entry| match &entry.stage {
             Stage::Submitted(submit) => Sent { count: sum.count + 1, bytes: sum.bytes + submit.size_bytes() },
@@ -187,7 +187,7 @@ impl Queue {
     pub(super) fn validate_windows(&self) {
         for lane in self.lanes.each() {
             let own = || lane.iter().filter_map(|counter| self.entries.get(counter));
-            let window = own().next().map_or(0, |first| self.windows.of(&first.domain));
+            let window = own().next().map_or(0, |first| self.windows.reach_of(&first.domain));
             let sent = own().skip(window).filter(|entry| entry.open_attempt().is_some()).count();
             assert_eq!(sent, 0, "a lane submits its first mutations, so many as its window says");
             assert!(own().all(|entry| !entry.has_read_pending), "what was sent has read committed versions only");

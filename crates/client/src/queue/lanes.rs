@@ -43,6 +43,17 @@ impl Windows {
     }
 }
 
+impl Windows {
+    /// Among how many of a lane's first mutations those are that were sent. A call of tables that merge which waited for data takes its place before
+    /// others that were sent meanwhile.
+    pub(super) fn reach_of(&self, domain: &Domain) -> usize {
+        match domain {
+            Domain::Strong | Domain::Log(_) | Domain::Rows(_) => self.of(domain),
+            Domain::Causal => 4 * self.of(domain),
+        }
+    }
+}
+
 impl Lanes {
     pub(super) fn insert(&mut self, lane: LaneNumber, counter: Counter) {
         let at = self.0.iter().position(|(number, _)| *number == lane).unwrap_or_else(|| {
