@@ -1,4 +1,7 @@
-/** How far one's own changes have got. A causal call has taken effect on the device already: nothing can end it otherwise any more. */
+/**
+ * How far one's own changes have got. A causal call has taken effect on the device already: nothing can end it otherwise any more. A device that has restarted does
+ * not know what it had sent, and says that all was.
+ */
 
 import type { PendingMutation } from "@iolite/client";
 import { usePending } from "@iolite/react";

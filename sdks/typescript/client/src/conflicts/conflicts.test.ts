@@ -170,3 +170,8 @@ test("a choice that no core takes is an error", async () => {
   await assert.rejects(notes.resolve(decide), { code: "not-ready", message: /decide again/ });
   await notes.resolve(() => undefined);
 });
+
+test("a table that merges has no conflicts to list, nor has a strong or an eventual one", () => {
+  const merging = defineSchema({ ...schema.tables, people: table({ id: s.string(), visits: s.counter() }).causal() });
+  assert.deepEqual(Object.keys(new TabConflicts({ options: { schema: merging } } as unknown as Seat).byTable), ["notes"]);
+});
