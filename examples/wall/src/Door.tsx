@@ -1,4 +1,4 @@
-/** Where one says who one is. There are no passwords: a development server has one token for all. */
+/** The form in which one says who one is. There are no passwords: a development server has one token for all. */
 
 import { useMutation } from "@iolite/react";
 import { SecondWindow } from "examples-page";
@@ -44,7 +44,7 @@ export function Door({ people, onEnter }: { people: readonly Person[]; onEnter: 
   );
 }
 
-/** Who enters one name on two devices is one person, also if neither device has a network. */
+/** Makes the id from the name: one name on two devices is one person, also if neither has a network. */
 function idOf(name: string): string {
   return name.toLowerCase().replaceAll(/[^\p{Letter}\p{Number}]/gu, "");
 }

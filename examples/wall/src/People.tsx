@@ -1,4 +1,4 @@
-/** Who else is here. */
+/** All people who are here, and who one is among them. */
 
 import { SecondWindow } from "examples-page";
 

@@ -1,4 +1,4 @@
-/** The way to somebody's wall. Who takes it visits them: a reload of the page is no visit, nor is one's own wall. */
+/** A link to somebody's wall. A click on it is a visit. A reload of the page is none, nor is a click on oneself. */
 
 import { useMutation } from "@iolite/react";
 import type { ReactNode } from "react";

@@ -1,4 +1,4 @@
-/** What is written on a wall, newest first, and where one writes on it. */
+/** The posts on a wall, newest first, and the form with which one writes on it. */
 
 import { newId } from "@iolite/client";
 import { useMutation, useReactive } from "@iolite/react";

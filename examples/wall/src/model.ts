@@ -1,6 +1,6 @@
 /**
- * What the walls store, and all that can be done. Both tables are causal and merge: a call takes effect on the device at once, also without a network, and no two
- * calls are ever in conflict. What several devices did to one person at the same time is merged by the types of the columns.
+ * The tables of the walls, and all that can be done. Both tables are causal and merge: a call takes effect on the device at once, also without a network, and no
+ * two calls are ever in conflict. The types of the columns merge what several devices did to one person at the same time.
  */
 
 import { Abort, type ClientOf, defineMutators, defineSchema, type Id, mutator, type RowOf, s, table } from "@iolite/client";
@@ -11,14 +11,14 @@ export const schema = defineSchema({
   people: table({
     id: s.string(),
     name: s.register(s.string()),
-    /** Of two that are written at once, the later one stays. */
+    /** The later one stays, if two are written at once. */
     status: s.register(s.string()),
-    /** Whoever is added is in it, also if somebody else removes another one at once. */
+    /** A friend who is added and removed at once is in it. */
     friends: s.set(s.string()),
     /** Visits add up. */
     visits: s.counter(),
   }).causal(),
-  /** What is written on the wall `of` a person. It is given at insert, and stays. */
+  /** Posts on the wall `of` a person. All columns are scalars: they are given at insert, and stay. */
   wall: table({ of: s.string(), id: s.id(), by: s.string(), text: s.string(), at: s.int() })
     .key("of", "id")
     .causal(),

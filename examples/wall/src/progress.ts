@@ -8,7 +8,7 @@ import { usePending } from "@iolite/react";
 
 export type Progress = "here" | "sent" | "confirmed";
 
-/** What a change is about. */
+/** Names for the things that change. */
 export const subjects = {
   visits: (id: string) => `the visits of ${id}`,
   status: (id: string) => `the status of ${id}`,

@@ -1,4 +1,4 @@
-/** What all parts of the page know: who uses it, who else is here, and how far changes have got. */
+/** The knowledge that all parts of the page share: who uses it, who else is here, and how far changes have got. */
 
 import { createContext, useContext } from "react";
 

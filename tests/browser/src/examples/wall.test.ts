@@ -10,7 +10,7 @@ import { onStage, PHONE, savePicture } from "./stage.js";
 
 const NARROW = { ...PHONE, viewport: { width: 360, height: 740 } };
 
-/** What a wall shows. */
+/** All that a wall shows. */
 interface Shown {
   readonly visits: string;
   readonly friends: readonly string[];

@@ -108,7 +108,7 @@ export interface ListOptions {
 }
 
 export interface SetOptions {
-  /** Of an addition and a removal at once, in a causal table that merges, the addition stays. */
+  /** An addition stays if there was a removal at once, in a causal table that merges. */
   readonly wins?: "adds" | undefined;
 }
 

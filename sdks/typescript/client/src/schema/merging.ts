@@ -16,7 +16,7 @@ export interface ManualOptions {
 /** How a causal table ends what two devices did to a row unseen by each other: the types of its columns do. */
 export interface MergeOptions {
   readonly onConflict?: "merge" | undefined;
-  /** Who wins when a row is deleted and updated at once. */
+  /** A row that is deleted and updated at once comes back whole. */
   readonly rows?: "updates-win" | undefined;
 }
 
@@ -27,7 +27,7 @@ export function merges({ onConflict }: TablePolicy): boolean {
   return onConflict === "merge";
 }
 
-/** What the options of a causal table say of conflicts. */
+/** Reads from the options of a causal table how its conflicts end. */
 export function onConflictOf(options: ManualOptions | MergeOptions): "manual" | "merge" {
   const given: { readonly onConflict?: unknown; readonly rows?: unknown } = options;
   const unknown = Object.keys(given).find((name) => !OPTIONS.includes(name));
@@ -74,7 +74,7 @@ export function checkMerging(name: string, { columns, policy }: Pick<Table, "col
   }
 }
 
-/** What is wrong with a column's type, and what to do instead. */
+/** The types of columns that cannot merge: the reason, and what to do instead. */
 const PROBLEMS: { readonly [T in ColumnJson["type"]]?: string } = {
   blob: 'a table that merges has no blobs, whose chunks are leased from one store: make the table .causal({ onConflict: "manual" })',
   list: "a table that merges has no lists, whose order is that of one store: make each element a row",
