@@ -133,7 +133,9 @@ impl Queue {
 
     /// Whether its domain takes what it read: a strong mutation cannot have read what a pending one writes, as nobody knows that version yet.
     fn stands_on_its_own(&self, entry: &Entry) -> bool {
-        let RunState::Done(ran) = &entry.state else { return matches!(entry.state, RunState::Frozen(_)) };
+        let RunState::Done(ran) = &entry.state else {
+            return matches!(entry.state, RunState::Frozen(_) | RunState::TookPlace(_));
+        };
         match entry.domain {
             Domain::Strong => {}
             Domain::Rows(_) | Domain::Causal => return true,
@@ -216,7 +218,7 @@ impl Queue {
         match (&outcome.verdict, entry.open_attempt()) {
             (Verdict::Committed(at), _) if entry.may_be_committed() => {
                 entry.stage = Stage::Committed { at: *at, attempt: outcome.attempt };
-                if entry.domain == Domain::Strong {
+                if entry.leaves_when_contained() {
                     self.committed.insert(outcome.counter);
                 }
                 Some(Decided::Committed(*at))
@@ -247,7 +249,7 @@ impl Queue {
         for outcome in outcomes {
             if let (Verdict::Committed(at), Some(entry)) = (&outcome.verdict, self.entries.get(&outcome.counter))
                 && *at <= to
-                && entry.domain == Domain::Strong
+                && entry.leaves_when_contained()
                 && entry.may_be_committed()
                 // Its outcome may be told once more.
                 && own.iter().all(|(counter, _)| *counter != outcome.counter)
@@ -327,6 +329,7 @@ impl Entry {
         let (reads, decision) = match &self.state {
             RunState::Due | RunState::Missing(_) => return None,
             RunState::Frozen(frozen) => (frozen.reads.clone(), Decision::Commit(frozen.writes.clone())),
+            RunState::TookPlace(writes) => (Vec::new(), Decision::Commit(writes.clone())),
             RunState::Done(ran) => match (&self.domain, &ran.result) {
                 (Domain::Strong, _) => (guarded(ran, schema), ran.decision()),
                 (Domain::Rows(_) | Domain::Causal, _) | (Domain::Log(_), RunResult::GivenUp(_)) => {

@@ -28,6 +28,8 @@ impl Windows {
     pub(crate) const STRONG: usize = 32;
     /// Operations of a log that are sent ahead.
     const LOG: usize = 64;
+    /// Calls of tables that merge. They wait for nothing, so what is sent ahead is bounded by what a gateway takes.
+    const CAUSAL: usize = 128;
     /// Change sets of a table.
     const ROWS: usize = 1;
 
@@ -35,8 +37,8 @@ impl Windows {
         match domain {
             Domain::Strong => self.strong,
             Domain::Log(_) => self.log,
-            // No transaction makes effects yet.
-            Domain::Rows(_) | Domain::Causal => Windows::ROWS,
+            Domain::Rows(_) => Windows::ROWS,
+            Domain::Causal => Windows::CAUSAL,
         }
     }
 }
