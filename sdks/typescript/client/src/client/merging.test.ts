@@ -127,9 +127,9 @@ describe("tables that merge", () => {
     const db = await open();
     await db.mutate.join("eve").until("confirmed");
     for (const [wrong, problem] of [
-      [db.mutate.setBorn("eve"), /born/],
-      [db.mutate.setVisits("eve"), /visits/],
-      [db.mutate.book("eve"), /people.*rooms|rooms.*people/],
+      [db.mutate.setBorn("eve"), /make it a register/],
+      [db.mutate.setVisits("eve"), /"visits" .* a counter's total/],
+      [db.mutate.book("eve"), /make it two mutations/],
     ] as const) {
       await assert.rejects(wrong.until("confirmed"), problem);
     }
