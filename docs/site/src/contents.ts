@@ -42,7 +42,7 @@ export const SECTIONS: readonly Section[] = [
       { file: "docs/tutorial.md", path: "start/tutorial" },
       { file: "README.md", path: "start/about", title: "What Iolite is" },
       { file: "examples/README.md", path: "start/examples" },
-      ...["chat", "word-board", "murmur", "sheet", "album", "passwords", "room-planner", "hundred-game", "guides"].map((name) => ({
+      ...["chat", "word-board", "murmur", "sheet", "album", "passwords", "wall", "room-planner", "hundred-game", "guides"].map((name) => ({
         file: `examples/${name}/README.md`,
         path: `start/examples/${name}`,
       })),

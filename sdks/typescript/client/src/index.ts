@@ -51,11 +51,13 @@ export {
   s,
   ScalarColumn,
   SetColumn,
+  type SetOptions,
   TextColumn,
 } from "./schema/column.js";
 export type * from "./live/types.js";
 export type { ChangesOf, NewRowOf, RowOf } from "./schema/row.js";
 export { defineLog, type InstanceOf, LogDefinition, operation } from "./schema/log.js";
+export type { ManualOptions, MergeOptions } from "./schema/merging.js";
 export { defineSchema, Schema } from "./schema/schema.js";
 export { type KeyOf, type KeyPrefixOf, live, LiveTable, table, Table } from "./schema/table.js";
 export { areEqual, shared } from "./transaction/equality.js";

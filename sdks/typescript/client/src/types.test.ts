@@ -24,6 +24,8 @@ const schema = defineSchema({
   messages: table({ room: s.string(), at: s.int(), text: s.string() }).key("room", "at"),
   hits: live(s.counter()),
   badges: live(s.id().optional(), { isolation: "snapshot" }),
+  people: table({ id: s.id(), born: s.int(), card: s.id().optional(), status: s.register(s.string()), friends: s.set(s.id()), visits: s.counter() }).causal(),
+  drafts: table({ id: s.id(), text: s.string() }).causal({ onConflict: "manual" }),
 });
 
 // @ts-expect-error there is no such column
@@ -111,6 +113,24 @@ const mutators = defineMutators(schema, {
     tx.notes.ref(args.id).title.generate();
     return void [first, some, made, titles, one, anyOfMany, many];
   }),
+  meet: mutator((tx, { id, other }: { id: Id; other: Id }) => {
+    tx.people.insert({ id, born: 1980, status: "new", visits: 1, friends: [other] });
+    tx.people.update(id, { status: "here" });
+    // @ts-expect-error a scalar of a table that merges is given at insert, and stays
+    tx.people.update(id, { born: 1981 });
+    const { born, card, status, friends, visits } = tx.people.ref(id);
+    status.set("here");
+    friends.add(other);
+    visits.increment();
+    // @ts-expect-error a scalar stays
+    born.set(1981);
+    // @ts-expect-error an id too
+    card.generate();
+    // @ts-expect-error a counter is added to
+    visits.set(7);
+    tx.drafts.update(id, { text: "" });
+    return void [born.get() + visits.get(), card.get()];
+  }),
   clear: mutator((tx) => {
     for (const { room, at } of tx.messages.range()) {
       tx.messages.delete([room, at]);
@@ -127,6 +147,23 @@ function calls(db: Client<typeof schema, (typeof mutators)["byName"]>, id: Id): 
   db.mutate.add();
   // @ts-expect-error there is no such mutator
   db.mutate.nothing();
+  // @ts-expect-error of what was deleted and updated at once, updates win
+  table({ id: s.id() }).causal({ rows: "deletes-win" });
+  // @ts-expect-error that belongs to tables that merge
+  table({ id: s.id() }).causal({ onConflict: "manual", rows: "updates-win" });
+  // @ts-expect-error of an addition and a removal at once, additions win
+  s.set(s.int(), { wins: "removes" });
+  db.conflicts.drafts.list.map(({ base }) => base?.text);
+  // @ts-expect-error a table that merges has no conflicts
+  db.conflicts.people;
+  // @ts-expect-error and a strong one has none either
+  db.conflicts.notes;
+  db.live.people(id).visits.increment();
+  db.live.people(id).self.update({ status: "here" });
+  // @ts-expect-error a scalar of a table that merges stays
+  db.live.people(id).born.set(1981);
+  // @ts-expect-error and its counter is added to
+  db.live.people(id).visits.set(7);
   db.react(
     (tx) => {
       // @ts-expect-error a reactive transaction only reads

@@ -167,3 +167,46 @@ test("passwords are added, searched and changed by keyboard", () =>
     await keyboard.press("Enter");
     await untilEqual("the user", () => ada.page.locator(".names span").innerText(), "ada");
   }));
+
+test("a wall is entered, written on and cleaned, and a friend is made, by keyboard", () =>
+  onStage("wall", async ({ person }) => {
+    const [ada, ben] = [await person("Ada"), await person("Ben")];
+    await untilShown(ada, "textbox", "Your name");
+    assert.deepEqual(await tabStops(ada.page), ["Wall", "Cut my network", "Your name", "Open this in a second window"]);
+    for (const one of [ada, ben]) {
+      await untilShown(one, "textbox", "Your name");
+      await tabTo(one.page, "Your name");
+      await one.page.keyboard.type(one.name);
+      await one.page.keyboard.press("Enter");
+      await untilShown(one, "textbox", "Your status");
+    }
+    await ben.page.getByRole("link", { name: "Ada" }).waitFor();
+    // The way goes on where the door was.
+    assert.deepEqual(await tabStops(ben.page), [
+      "Your status",
+      "Write on your wall",
+      "AAda",
+      "BBen",
+      "Be somebody else",
+      "Open this in a second window",
+    ]);
+    await tabTo(ben.page, /Ada$/);
+    await ben.page.keyboard.press("Enter");
+    await untilShown(ben, "button", "Make Ada my friend");
+    await tabTo(ben.page, "Make Ada my friend");
+    await ben.page.keyboard.press("Space");
+    await tabTo(ben.page, "Write on the wall of Ada");
+    await ben.page.keyboard.type("Snow!");
+    await ben.page.keyboard.press("Tab");
+    await ben.page.keyboard.press("Enter");
+    await ada.page.locator('[data-friend="ben"]').waitFor();
+    await ada.page.locator('[data-post="Snow!"]').waitFor();
+    await tabTo(ada.page, "Delete “Snow!”");
+    await ada.page.keyboard.press("Enter");
+    await ben.page.locator('[data-post="Snow!"]').waitFor({ state: "detached" });
+    assert.equal(await ada.page.evaluate(() => document.activeElement?.getAttribute("aria-label")), "The wall of Ada", "the focus stays at the wall");
+    await tabTo(ada.page, "Your status");
+    await ada.page.keyboard.type("Out in the snow");
+    await ada.page.keyboard.press("Enter");
+    await ben.page.locator('[data-status="Out in the snow"]').waitFor();
+  }));

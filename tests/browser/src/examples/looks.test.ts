@@ -38,6 +38,13 @@ const APPS: Record<string, (person: Visitor) => Promise<void>> = {
     await person.page.getByRole("button", { name: "Post" }).click();
     await person.page.locator("[data-mark=sent]").first().waitFor();
   },
+  wall: async (person) => {
+    await person.page.getByRole("textbox", { name: "Your name" }).fill("Ada");
+    await person.page.getByRole("button", { name: "Enter" }).click();
+    await person.page.getByRole("textbox", { name: "Write on your wall" }).fill(LONG);
+    await person.page.getByRole("button", { name: "Write" }).click();
+    await person.page.locator("[data-post] [data-mark=confirmed]").first().waitFor();
+  },
 };
 
 const OTHER = { light: "dark", dark: "light" } as const;

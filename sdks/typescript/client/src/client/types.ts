@@ -219,7 +219,7 @@ export interface Client<S extends Schema = Schema, M = unknown> {
   readonly schema: S;
   /** Large values of rows: put onto this device, and read piece by piece. */
   readonly blobs: Blobs;
-  /** The conflicts of causal tables, which a person decides: `db.conflicts.notes`. */
+  /** The conflicts of causal tables, which a person decides: `db.conflicts.notes`. A table that merges has none. */
   readonly conflicts: ConflictsOf<S>;
   /**
    * The app's mutators. A call returns at once; its effect is visible in the view `optimistic`.

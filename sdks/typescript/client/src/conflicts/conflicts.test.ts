@@ -6,7 +6,7 @@ import { before, describe, test } from "node:test";
 import { platform } from "#platform";
 
 import type { Seat } from "../client/seat.js";
-import { defineMutators, defineSchema, mutator, s, SchemaError, table } from "../index.js";
+import { defineMutators, defineSchema, mutator, s, table } from "../index.js";
 import { FakeDevice } from "../testing/fakeDevice.js";
 import { servedApps } from "../testing/servedApps.js";
 import { until } from "../testing/until.js";
@@ -53,7 +53,6 @@ describe("tables that sync", () => {
 
   test("say so in the schema, as every language writes it", () => {
     assert.equal(canonicalSchema(schema.json), schema.json);
-    assert.throws(() => table({ id: s.string() }).causal({} as never), SchemaError);
     const isolated = table({ id: s.string() }).eventual().isolation("snapshot");
     assert.throws(() => defineSchema({ isolated }), /eventual has no isolation to choose/);
     const merging = defineSchema({ merging: table({ id: s.string(), n: s.counter() }).eventual() });
@@ -170,4 +169,9 @@ test("a choice that no core takes is an error", async () => {
   const decide = (rows: readonly unknown[]): void => (rows as readonly { keep(choice: string): void }[]).forEach((row) => row.keep("server"));
   await assert.rejects(notes.resolve(decide), { code: "not-ready", message: /decide again/ });
   await notes.resolve(() => undefined);
+});
+
+test("a table that merges has no conflicts to list, nor has a strong or an eventual one", () => {
+  const merging = defineSchema({ ...schema.tables, people: table({ id: s.string(), visits: s.counter() }).causal() });
+  assert.deepEqual(Object.keys(new TabConflicts({ options: { schema: merging } } as unknown as Seat).byTable), ["notes"]);
 });

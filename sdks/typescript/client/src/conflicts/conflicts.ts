@@ -1,5 +1,5 @@
 /**
- * The conflicts of causal tables in a tab: listed, watched, decided.
+ * The conflicts of causal tables in a tab, of those that do not merge: listed, watched, decided.
  *
  * Invariant: what the app holds of a table stays that table's, whichever core the tab works through. A list is that of one moment.
  */
@@ -30,7 +30,7 @@ export class TabConflicts {
 
   constructor(seat: Seat) {
     for (const [name, table] of Object.entries(seat.options.schema.tables)) {
-      if (table instanceof Table && table.policy.consistency === "causal") {
+      if (table instanceof Table && table.policy.onConflict === "manual") {
         this.byTable[name] = new TableConflicts(seat, name, table);
       }
     }

@@ -39,7 +39,7 @@ export interface Conflicts<T = never> {
   resolve(decide: (rows: readonly OpenConflict<T>[]) => void, shown?: readonly RowConflict<T>[]): Promise<void>;
 }
 
-/** The causal tables of a schema. */
+/** The causal tables of a schema. One that merges has no conflicts. */
 export type ConflictsOf<S> =
   S extends Schema<infer T>
     ? { readonly [N in keyof T as T[N] extends Table<infer _C, infer _K, "causal"> ? N : never]: Conflicts<T[N]> }

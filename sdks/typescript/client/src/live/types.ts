@@ -106,10 +106,14 @@ export type LiveCell<C> = C extends ScalarColumn<Id>
               ? LiveText
               : never;
 
+/** One cell of a table that merges: a scalar is given at insert and stays, and a counter is only added to. */
+export type LiveMergeCell<C> =
+  C extends ScalarColumn ? Live<CellOf<C>> : C extends CounterColumn<infer T> ? Omit<LiveCounter<T>, "set"> : LiveCell<C>;
+
 /** A row as an object: its columns are its members. */
 export type LiveRow<T> =
-  T extends Table<infer C, infer K>
-    ? { readonly [N in Exclude<keyof C, K[number]>]: LiveCell<C[N]> } & { readonly self: LiveSelf<T> }
+  T extends Table<infer C, infer K, infer P>
+    ? { readonly [N in Exclude<keyof C, K[number]>]: [P] extends ["merging"] ? LiveMergeCell<C[N]> : LiveCell<C[N]> } & { readonly self: LiveSelf<T> }
     : never;
 
 /** A row as a whole. */

@@ -1,6 +1,7 @@
 /** Columns: what a row holds under a name. */
 
 import type { BlobValue } from "../blob/value.js";
+import { SchemaError } from "../errors.js";
 import type { Id } from "../id.js";
 
 export type ScalarName = "bool" | "int" | "float" | "string" | "bytes" | "id" | "blob";
@@ -106,6 +107,11 @@ export interface ListOptions {
   readonly order?: "strict" | "commit";
 }
 
+export interface SetOptions {
+  /** An addition stays if there was a removal at once, in a causal table that merges. */
+  readonly wins?: "adds" | undefined;
+}
+
 export interface BlobOptions {
   /** `with-row`: its content is fetched as soon as the row is here. `on-demand`: when it is read. */
   readonly fetch?: "with-row" | "on-demand";
@@ -131,13 +137,25 @@ export const s = {
   counter64: (): CounterColumn<bigint> => new CounterColumn({ type: "counter" }, "bigint"),
   register: <T>(of: ScalarColumn<T, "required">): RegisterColumn<T, "required"> =>
     new RegisterColumn({ of: elementOf(of), type: "register" }, of.shape),
-  set: <T>(of: ScalarColumn<T, "required">): SetColumn<T> => new SetColumn({ of: elementOf(of), type: "set" }, of.shape),
+  set: <T>(of: ScalarColumn<T, "required">, options: SetOptions = {}): SetColumn<T> => {
+    checkWins(options.wins);
+    return new SetColumn({ of: elementOf(of), type: "set" }, of.shape);
+  },
   list: <T>(of: ScalarColumn<T, "required">, options: ListOptions = {}): ListColumn<T> =>
     new ListColumn({ of: elementOf(of), order: options.order ?? "strict", type: "list" }, of.shape),
   map: <T>(of: ScalarColumn<T, "required">): MapColumn<T> => new MapColumn({ of: elementOf(of), type: "map" }, of.shape),
   /** Collaborative text. */
   text: (): TextColumn => new TextColumn({ type: "text" }, "plain"),
 } as const;
+
+function checkWins(wins: unknown): void {
+  if (wins === "removes") {
+    throw new SchemaError("sets where removes win are not built yet: leave out wins, and adds win");
+  }
+  if (wins !== undefined && wins !== "adds") {
+    throw new SchemaError(`wins is adds, not ${JSON.stringify(wins)}`);
+  }
+}
 
 function elementOf(column: ScalarColumn<unknown, "required">): ScalarName {
   const { type } = column.json;

@@ -10,7 +10,7 @@ import type {
   TextColumn,
   ValueOf,
 } from "./column.js";
-import type { Columns, LiveTable, Table } from "./table.js";
+import type { Columns, Consistency, LiveTable, Table } from "./table.js";
 
 /** What a column's cell reads as. */
 export type CellOf<C> =
@@ -67,12 +67,15 @@ export type NewRowOf<T> =
       }
     : never;
 
-type Puttable<C extends Columns, K extends readonly string[]> = {
-  [N in keyof C]: N extends K[number] ? never : C[N] extends ScalarColumn | RegisterColumn ? N : never;
+/** Columns that are put. In a table that merges, scalars are given at insert and stay. */
+type PutColumn<P extends Consistency> = [P] extends ["merging"] ? RegisterColumn : ScalarColumn | RegisterColumn;
+
+type Puttable<C extends Columns, K extends readonly string[], P extends Consistency> = {
+  [N in keyof C]: N extends K[number] ? never : C[N] extends PutColumn<P> ? N : never;
 }[keyof C];
 
-/** What `update` takes: some of the scalars and registers outside the primary key. */
+/** What `update` takes: some of the scalars and registers outside the primary key. In a table that merges, registers only. */
 export type ChangesOf<T> =
-  T extends Table<infer C, infer K> ? { readonly [N in Puttable<C, K>]?: CellOf<C[N]> } : never;
+  T extends Table<infer C, infer K, infer P> ? { readonly [N in Puttable<C, K, P>]?: CellOf<C[N]> } : never;
 
 export type { ValueOf };

@@ -3,6 +3,7 @@
 import { SchemaError } from "../errors.js";
 import { Column, type ColumnJson } from "./column.js";
 import { logsJson } from "./log.js";
+import { checkMerging, merges } from "./merging.js";
 import { type AnyTable, LIVE_KEY, LIVE_VALUE, LiveTable, Table } from "./table.js";
 
 export type Tables = { readonly [name: string]: AnyTable };
@@ -48,8 +49,12 @@ function tableJson(name: string, definition: AnyTable): unknown {
   if (key.length === 0) {
     throw new SchemaError(`table ${JSON.stringify(name)} needs a primary key: a column id, or .key("column", ...)`);
   }
+  const columnsJson = Object.fromEntries(sorted(columns).map(([column, each]) => [column, columnJson(name, column, each)]));
+  if (!live) {
+    checkMerging(name, definition);
+  }
   return {
-    columns: Object.fromEntries(sorted(columns).map(([column, each]) => [column, columnJson(name, column, each)])),
+    columns: columnsJson,
     consistency: log === undefined ? (consistency ?? "strong") : "log",
     ...(definition.policy.delivered ? { delivered: true } : {}),
     ...indexesJson(definition),
@@ -59,6 +64,7 @@ function tableJson(name: string, definition: AnyTable): unknown {
     ...(log === undefined ? {} : { log: log.name }),
     offline: definition.policy.offline,
     ...(onConflict === undefined ? {} : { onConflict }),
+    ...(merges(definition.policy) ? { rows: "updates-win" } : {}),
   };
 }
 

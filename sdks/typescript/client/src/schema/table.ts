@@ -3,6 +3,7 @@
 import { SchemaError } from "../errors.js";
 import type { Id } from "../id.js";
 import type { LogDefinition } from "./log.js";
+import { type ManualOptions, type MergeOptions, onConflictOf } from "./merging.js";
 import {
   type Column,
   type CounterColumn,
@@ -38,8 +39,8 @@ type IndexColumnName<C extends Columns> = {
 /** Secondary indexes by name, each with its columns in order. */
 export type Indexes = { readonly [name: string]: readonly string[] };
 
-/** How a table's mutations are committed: docs/sync.md. */
-export type Consistency = "strong" | "eventual" | "causal";
+/** How a table's mutations are committed: docs/sync.md. `merging`: causal, and conflicts end by the types of the columns. */
+export type Consistency = "strong" | "eventual" | "causal" | "merging";
 
 export interface TablePolicy {
   readonly isolation: Isolation;
@@ -48,7 +49,7 @@ export interface TablePolicy {
   /** Whether a client is told when everybody who follows its changes has applied them: for the view `delivered`. */
   readonly delivered: boolean;
   /** @internal */ readonly consistency?: "eventual" | "causal";
-  /** @internal */ readonly onConflict?: "manual";
+  /** @internal */ readonly onConflict?: "manual" | "merge";
   /** @internal The log that it is a variable of. */ readonly log?: LogDefinition;
 }
 
@@ -94,12 +95,15 @@ export class Table<C extends Columns = Columns, K extends readonly string[] = re
   }
 
   /** Written offline too. Two who write a row unseen by each other are in conflict, which the app is shown and resolves: `db.conflicts`. */
-  causal(options: { readonly onConflict: "manual" }): Table<C, K, "causal"> {
-    const { onConflict } = options ?? {};
-    if (onConflict !== "manual") {
-      throw new SchemaError('a causal table says what becomes of conflicts: .causal({ onConflict: "manual" })');
-    }
-    return new Table(this.columns, this.keyColumns, { ...this.policy, consistency: "causal", onConflict }, this.indexes);
+  causal(options: ManualOptions): Table<C, K, "causal">;
+  /**
+   * Written offline too, and never in conflict: what two did unseen by each other is merged by the types of the columns. Counters add up, of a register the last
+   * value stays, and of a set what was added. A row that was deleted and updated at once comes back whole. Scalars are given at insert, and stay.
+   */
+  causal(options?: MergeOptions): Table<C, K, "merging">;
+  causal(options: ManualOptions | MergeOptions = {}): Table<C, K, "causal" | "merging"> {
+    const policy = { ...this.policy, consistency: "causal", onConflict: onConflictOf(options) } as const;
+    return new Table(this.columns, this.keyColumns, policy, this.indexes);
   }
 
   /** A secondary index, by which queries find rows and put them in order: by the first of these columns, then by the next. */

@@ -140,6 +140,9 @@ export type WriteRef<C> = C extends ScalarColumn<Id>
             ? WriteText
             : never;
 
+/** One cell of a table that merges, to read and write: a scalar is given at insert and stays, and a counter is only added to. */
+export type MergeRef<C> = C extends ScalarColumn ? ReadRef<C> : C extends CounterColumn<infer T> ? Omit<WriteCounter<T>, "set"> : WriteRef<C>;
+
 export type ReadRefs<T> =
   T extends LiveTable<infer C, unknown>
     ? ReadRef<C>
@@ -150,8 +153,8 @@ export type ReadRefs<T> =
 export type WriteRefs<T> =
   T extends LiveTable<infer C, unknown>
     ? WriteRef<C>
-    : T extends Table<infer C, infer K>
-      ? { readonly [N in Exclude<keyof C, K[number]>]: WriteRef<C[N]> }
+    : T extends Table<infer C, infer K, infer P>
+      ? { readonly [N in Exclude<keyof C, K[number]>]: [P] extends ["merging"] ? MergeRef<C[N]> : WriteRef<C[N]> }
       : never;
 
 export interface ReadTable<T> {
@@ -190,7 +193,7 @@ export interface WriteLiveTable<T> extends ReadTable<T> {
 export interface WriteTable<T> extends ReadTable<T>, Queries<T> {
   /** Makes a row; it is an error if it is there. Where nothing is known of the key here, it is taken to be free, and that is seen to when the mutation is sent. */
   insert(row: NewRowOf<T>): void;
-  /** Puts some of the scalars and registers of a row that is there. Columns that are undefined stay as they are. */
+  /** Puts some of the scalars and registers of a row that is there; in a table that merges, registers only. Columns that are undefined stay as they are. */
   update(key: KeyOf<T>, changes: ChangesOf<T>, options?: WriteOptions): void;
   /** Deletes a row that is there. */
   delete(key: KeyOf<T>, options?: WriteOptions): void;

@@ -1,0 +1,46 @@
+/**
+ * How far one's own changes have got. A causal call has taken effect on the device already: nothing can end it otherwise any more. A device that has restarted does
+ * not know what it had sent, and says that all was.
+ */
+
+import type { PendingMutation } from "@iolite/client";
+import { usePending } from "@iolite/react";
+
+export type Progress = "here" | "sent" | "confirmed";
+
+/** Names for the things that change. */
+export const subjects = {
+  visits: (id: string) => `the visits of ${id}`,
+  status: (id: string) => `the status of ${id}`,
+  friends: (one: string, other: string) => `the friends ${[one, other].sort().join(" and ")}`,
+  post: (id: string) => `the post ${id}`,
+};
+
+interface Arguments {
+  readonly id: string;
+  readonly me: string;
+  readonly other: string;
+}
+
+/** The answer says how far the last change of a subject is. */
+export function useProgress(): (subject: string) => Progress {
+  const open = new Map(usePending().map((call) => [subjectOf(call), call.status.sent ? "sent" : "here"] as const));
+  return (subject) => open.get(subject) ?? "confirmed";
+}
+
+function subjectOf({ name, args }: PendingMutation): string | undefined {
+  const { id, me, other } = args as Arguments;
+  switch (name) {
+    case "visit":
+      return subjects.visits(id);
+    case "say":
+      return subjects.status(id);
+    case "befriend":
+    case "unfriend":
+      return subjects.friends(me, other);
+    case "write":
+      return subjects.post(id);
+    default:
+      return undefined;
+  }
+}
