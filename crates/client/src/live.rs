@@ -21,7 +21,7 @@ pub const LIVE: &str = "$live";
 /// [`OperationError`] of the first that does not fit the schema; rows are created and deleted by mutators only.
 pub fn live_arguments(schema: &Schema, writes: &[Write]) -> Result<String, OperationError> {
     let steps = writes.iter().map(|write| {
-        schema.check_write(write)?;
+        schema.check_asked(write)?;
         let (name, table) = schema.find(write.cell.table)?;
         let unfit = || OperationError::LifeOfLiveRow { table: name.into() };
         let (column, definition) = table.column(write.cell.column).ok_or_else(unfit)?;

@@ -87,6 +87,7 @@ impl Client {
                 | OperationError::LifeOfLiveRow { .. }
                 | OperationError::NoEffect { .. }
                 | OperationError::InsertedOnly { .. }
+                | OperationError::AddedOnly { .. }
                 | OperationError::TwoDomains { .. }
                 | OperationError::Query(_)
                 | OperationError::Malformed(_),

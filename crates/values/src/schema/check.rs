@@ -22,6 +22,8 @@ pub enum OperationError {
         "column {column:?} of table {table:?} is written when its row is inserted, as the table merges: make it a register, a set or a counter"
     )]
     InsertedOnly { table: String, column: String },
+    #[error("the total of {column:?} of table {table:?} cannot be put, as the table merges: add to it")]
+    AddedOnly { table: String, column: String },
     #[error("rows of the live table {table:?} are neither created nor deleted")]
     LifeOfLiveRow { table: String },
     #[error("one mutation writes to tables {first} and {other}, which do not commit together: make it two mutations")]

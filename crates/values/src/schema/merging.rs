@@ -3,7 +3,7 @@
 //! Invariant: every column of such a table is of a type whose effects commute. So any two transactions on it may come in any order, in any data centre.
 
 use super::{Column, ColumnType, Consistency, Offline, OnConflict, OperationError, Scalar, Schema, SchemaError, Table};
-use crate::{Cell, Effect, Operation, TableId};
+use crate::{Cell, Effect, Operation, TableId, Write};
 
 impl Schema {
     /// Whether a table is there, and merges.
@@ -16,10 +16,21 @@ impl Schema {
         self.tables().any(|(_, table)| table.merges())
     }
 
+    /// Whether an app may ask for a change: of a table that merges by a plain operation, of which its client makes an effect.
+    ///
+    /// # Errors
+    /// As [`Schema::check_write`] and [`Schema::check_change`].
+    pub fn check_asked(&self, write: &Write) -> Result<(), OperationError> {
+        match self.merges(write.cell.table) {
+            true => self.check_change(&write.cell, &write.operation),
+            false => self.check_write(write),
+        }
+    }
+
     /// Whether an app may change a cell of a table that merges by a plain operation, of which its client makes an effect.
     ///
     /// # Errors
-    /// [`OperationError::InsertedOnly`] for a scalar; otherwise as [`Schema::check_write`].
+    /// [`OperationError::InsertedOnly`] for a scalar; [`OperationError::AddedOnly`] for a counter's total; otherwise as [`Schema::check_write`].
     pub fn check_change(&self, cell: &Cell, operation: &Operation) -> Result<(), OperationError> {
         self.check_content(cell, operation)?;
         let (name, table) = self.find(cell.table)?;
@@ -45,11 +56,13 @@ impl Schema {
         let (name, table) = self.find(cell.table)?;
         table.check_key_of(name, &cell.row)?;
         let (column_name, column) = table.find_column(name, cell.column)?;
-        let is_total = matches!(operation, Operation::PutTotal(_));
-        if column.accepts(column.kind, operation) && !is_total {
-            return Ok(());
+        if !column.accepts(column.kind, operation) {
+            return Err(column.refuses(name, column_name, operation));
         }
-        Err(column.refuses(name, column_name, operation))
+        if matches!(operation, Operation::PutTotal(_)) {
+            return Err(OperationError::AddedOnly { table: name.into(), column: column_name.into() });
+        }
+        Ok(())
     }
 }
 

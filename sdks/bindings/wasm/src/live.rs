@@ -81,7 +81,7 @@ impl LiveWriter {
             other => return Err(Failure::of_transaction(format!("{other:?} needs a transaction")).into()),
         };
         let write = Write { cell, operation };
-        self.schema.check_write(&write).map_err(Failure::from)?;
+        self.schema.check_asked(&write).map_err(Failure::from)?;
         self.writes.push(write);
         Ok(())
     }
