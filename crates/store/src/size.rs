@@ -106,7 +106,7 @@ mod tests {
         (column, operation)
     }
 
-    /// Of a row that merges: any effects of few marks.
+    /// Any effects of few marks, of a row that merges.
     fn effect(kind: u32, (one, other): (u32, u32), value: Value) -> (ColumnId, Operation) {
         let mark = |number: u32| Mark((number % 5).into());
         let (mark, life, seen) = (mark(one), mark(other), BTreeSet::from([mark(other / 5), mark(other / 25)]));

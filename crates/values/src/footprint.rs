@@ -48,7 +48,7 @@ fn text_of(row: &Row, column: ColumnId) -> isize {
     signed(text_parts(text))
 }
 
-/// What a row counts for all that an effect can change, before or after it. How it grows shows only then.
+/// A row's count for all that an effect can change, before or after it. How it grows shows only then.
 fn merged_of(row: &Row, column: ColumnId, operation: &Operation) -> isize {
     let Operation::Merge(effect) = operation else { return 0 };
     if column == ColumnId::ROW {
@@ -67,7 +67,7 @@ fn merged_of(row: &Row, column: ColumnId, operation: &Operation) -> isize {
     })
 }
 
-/// What a cell that merges counts, beside what one counts on which nothing has happened yet.
+/// A cell's count, if it merges, beside that of one on which nothing has happened yet.
 fn merged_parts(state: &MergedState) -> usize {
     match state {
         MergedState::Counter(counter) => MARKS_BYTES * counter.sums().len(),
@@ -212,7 +212,7 @@ mod tests {
             .prop_map(|(column, operation)| (if column == 0 { ColumnId::ROW } else { ColumnId(column) }, operation))
     }
 
-    /// Of a row that merges.
+    /// A row that merges.
     fn effect() -> impl Strategy<Value = (ColumnId, Operation)> {
         let mark = || (0u64..5).prop_map(Mark);
         let seen = || proptest::collection::btree_set(mark(), 0..4);

@@ -129,7 +129,7 @@ pub enum OnConflict {
     Merge { rows: RowsWin },
 }
 
-/// Who wins when a row is deleted and updated at once, in a table that merges.
+/// The winner when a row is deleted and updated at once, in a table that merges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowsWin {
     /// The row comes back whole.

@@ -97,7 +97,7 @@ mod tests {
     use std::collections::{BTreeMap, BTreeSet};
 
     use iolite_store::size::{ROW_BYTES_MAX, row_bytes};
-    use iolite_values::{Insertion, Text};
+    use iolite_values::{HybridTime, Insertion, Lives, Mark, Stamp, Text};
 
     use super::*;
 
@@ -164,6 +164,38 @@ mod tests {
                 }
                 assert_eq!(made, row);
             }
+        }
+    }
+
+    /// A row of two lives, with a counter of both, a register, a set that two inserted a member into, and a set that is empty again; and the same, deleted.
+    #[test]
+    fn a_row_that_merges_is_made_again_effect_for_effect() {
+        let key = RowKey::new(&[Value::Int(1)]).expect("short");
+        let stamp = Stamp { time: HybridTime(4), mark: Mark(5) };
+        let insert = |mark| Effect::Insert { value: Value::Int(7), mark: Mark(mark) };
+        let mut row = Row::default();
+        for (column, effect) in [
+            (ColumnId::ROW, Lives::insertion(Mark(1))),
+            (ColumnId::ROW, Lives::insertion(Mark(2))),
+            (ColumnId(1), Effect::Add { life: Mark(1), amount: 3 }),
+            (ColumnId(1), Effect::Add { life: Mark(2), amount: -8 }),
+            (ColumnId(2), Effect::Assign { stamp, value: Value::from("x") }),
+            (ColumnId(3), insert(6)),
+            (ColumnId(3), insert(7)),
+            (ColumnId(4), insert(8)),
+            (ColumnId(4), Effect::Remove { value: Value::Int(7), seen: [Mark(8)].into() }),
+        ] {
+            row.apply(column, &Operation::Merge(effect.into())).expect("its type");
+        }
+        let mut deleted = row.clone();
+        let deletion = row.lives().expect("it has lives").deletion();
+        deleted.apply(ColumnId::ROW, &Operation::Merge(deletion.into())).expect("its type");
+        for row in [row, deleted] {
+            let mut made = Row::default();
+            for write in writes_of(TableId(7), &key, &row) {
+                made.apply(write.cell.column, &write.operation).expect("of one type");
+            }
+            assert_eq!(made, row);
         }
     }
 }

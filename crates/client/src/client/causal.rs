@@ -85,7 +85,7 @@ impl Client {
     }
 }
 
-/// What is stored of a call that has taken place.
+/// The stored form of a call, with its effects if it has taken place.
 pub(super) fn stored_effects(entry: &Entry, call: Option<StoredMutation>) -> Option<StoredMutation> {
     if !entry.took_place() {
         return call;

@@ -36,7 +36,7 @@ fn in_lane(submit: Submit) -> FromClient {
     FromClient::Submit(Submit { lane: LaneNumber(1), ..submit })
 }
 
-/// What the gateway says of a transaction, if it refuses it.
+/// The gateway's reason, if it refuses a transaction.
 fn refusal(counter: u64, writes: Vec<Write>) -> Option<String> {
     let mut world = world();
     world.say(1, in_lane(blind(counter, writes)));

@@ -16,7 +16,7 @@ pub struct KnownRow<'a> {
     pub(super) set: BTreeSet<ColumnId>,
     /// Changed, and it is not known to what.
     pub(super) changed: BTreeSet<ColumnId>,
-    /// Of sets of which not all is known.
+    /// Members of sets of which not all is known.
     pub(super) members: BTreeMap<(ColumnId, &'a Value), bool>,
 }
 
@@ -52,7 +52,7 @@ impl<'a> KnownRow<'a> {
         }
     }
 
-    /// Of an effect nothing is known but what it concerns: others may stand above it.
+    /// An effect tells nothing but what it concerns: others may stand above it.
     fn merge(&mut self, column: ColumnId, effect: &'a Effect) {
         match effect {
             Effect::Touch { .. } | Effect::Bury { .. } => self.revived = true,

@@ -168,7 +168,7 @@ proptest! {
     }
 }
 
-/// Of few marks, whether a device may make it or not.
+/// An effect of few marks, whether a device may make it or not.
 fn any_effect() -> impl Strategy<Value = Effect> {
     let mark = || (0u64..4).prop_map(Mark);
     let seen = || proptest::collection::btree_set(mark(), 0..3);

@@ -97,7 +97,7 @@ fn effect() -> impl Strategy<Value = Effect> {
     ]
 }
 
-/// What effects make of a row: a column of each type.
+/// A row as effects make it: a column of each type.
 fn merging_row() -> impl Strategy<Value = Row> {
     vec(effect(), 0..12).prop_map(|effects| {
         let mut row = Row::default();

@@ -128,11 +128,14 @@ describe("tables that merge", () => {
     await db.mutate.join("eve").until("confirmed");
     for (const [wrong, problem] of [
       [db.mutate.setBorn("eve"), /make it a register/],
-      [db.mutate.setVisits("eve"), /"visits" .* a counter's total/],
+      [db.mutate.setVisits("eve"), /total of "visits" .* add to it/],
       [db.mutate.book("eve"), /make it two mutations/],
     ] as const) {
       await assert.rejects(wrong.until("confirmed"), problem);
     }
     assert.deepEqual(person(db, "eve"), { id: "eve", born: 1980, status: "new", friends: new Set(["eve"]), visits: 3 });
+    await db.live.people("eve").visits.increment().until("confirmed");
+    await db.live.people("eve").status.set("live").until("confirmed");
+    assert.deepEqual(person(db, "eve"), { id: "eve", born: 1980, status: "live", friends: new Set(["eve"]), visits: 4 });
   });
 });
