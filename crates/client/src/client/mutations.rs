@@ -153,8 +153,8 @@ impl Client {
         self.queue.bytes() + self.rows.bytes() + refused
     }
 
-    /// Takes a mutation back, if nothing of it was sent yet, and it has not taken place in tables that merge: it is pending no more. It is [`MutationStatus::Cancelled`] for good once that is
-    /// reported, which waits for the disk: a crash before that brings it back.
+    /// Takes a mutation back, if nothing of it was sent yet: it is pending no more. One that took place in tables that merge is not taken back. It is
+    /// [`MutationStatus::Cancelled`] for good once that is reported, which waits for the disk: a crash before that brings it back.
     pub fn cancel(&mut self, counter: Counter) -> bool {
         if self.cancel_kept(counter) {
             return true;
