@@ -203,6 +203,25 @@ fn effects_say_what_their_writer_saw() {
 }
 
 #[test]
+fn a_run_keeps_a_row_in_its_lives_once() {
+    let mut harness = app_with_row();
+    harness.mutator("visit twice", |tx| {
+        tx.write(person(1, "visits"), Operation::Add(1))?;
+        Ok(tx.write(person(1, "visits"), Operation::Add(1))?)
+    });
+    harness.mutator("join two and visit", |tx| {
+        join(tx, 2)?;
+        Ok(tx.write(person(2, "visits"), Operation::Add(1))?)
+    });
+    harness.mutate("visit twice");
+    harness.mutate("join two and visit");
+    for submit in harness.take_submits() {
+        let made = effects(committed(&submit.decision));
+        assert_eq!(made.iter().filter(|effect| effect.is_of_lives()).count(), 1, "{made:?}");
+    }
+}
+
+#[test]
 fn an_insertion_after_a_deletion_begins_anew() {
     let mut harness = app_with_row();
     harness.mutate("leave");
