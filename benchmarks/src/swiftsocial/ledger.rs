@@ -92,14 +92,15 @@ pub async fn check(
     for (user, page) in &wanted {
         let found = confirmed_page(&fresh, *user).await?;
         if found != *page {
-            wrong.push(format!("a fresh session finds {found:?} of {}, not {page:?}", user.name()));
+            wrong.push(format!("a fresh session finds of {}: {}", user.name(), found.difference(page)));
         }
     }
     fresh.close().await;
     for (number, (client, people)) in holders.iter().enumerate() {
         for user in people {
             if let Some(found) = other_than(client, *user, &wanted[user]).await? {
-                wrong.push(format!("client {number} holds {found:?} of {}, not {:?}", user.name(), wanted[user]));
+                let told = found.difference(&wanted[user]);
+                wrong.push(format!("client {number} holds of {}: {told}", user.name()));
             }
         }
     }

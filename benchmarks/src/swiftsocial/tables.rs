@@ -85,6 +85,22 @@ impl Page {
         usize::try_from(self.visits).is_ok_and(|visits| visits == self.messages) && self.wall.len() == self.messages
     }
 
+    /// Names what another page has in another way, with numbers in place of texts.
+    pub fn difference(&self, wanted: &Page) -> String {
+        let missing = wanted.wall.difference(&self.wall).count();
+        let added = self.wall.difference(&wanted.wall).count();
+        let parts = [
+            (self.status != wanted.status, format!("status {:?} for {:?}", self.status, wanted.status)),
+            (self.friends != wanted.friends, format!("friends {:?} for {:?}", self.friends, wanted.friends)),
+            (self.requests != wanted.requests, format!("requests {:?} for {:?}", self.requests, wanted.requests)),
+            (self.visits != wanted.visits, format!("visits {} for {}", self.visits, wanted.visits)),
+            (self.messages != wanted.messages, format!("{} messages for {}", self.messages, wanted.messages)),
+            (missing + added > 0, format!("{missing} texts missing, {added} too many")),
+        ];
+        let told = parts.into_iter().filter_map(|(is_told, text)| is_told.then_some(text));
+        told.collect::<Vec<_>>().join(", ")
+    }
+
     pub fn first(network: &Network, user: User) -> Page {
         Page {
             status: FIRST_STATUS.to_owned(),
