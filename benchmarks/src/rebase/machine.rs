@@ -88,7 +88,7 @@ impl Member {
         self.settle();
         self.input(Input::Linked);
         let store = StoreIncarnation(Id::from_u128(1));
-        let welcome = Welcome { version: ProtocolVersion::CURRENT, store, resumed: true };
+        let welcome = Welcome { version: ProtocolVersion::CURRENT, store, resumed: true, clock_micros: None };
         let frame = self.encoder.encode(&FromGateway::Welcome(welcome)).context("a small message")?;
         self.hear(frame);
         self.client.join(LOG, &Value::from(INSTANCE))?;

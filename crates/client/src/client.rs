@@ -9,6 +9,7 @@
 mod advance;
 mod batching;
 mod blobs;
+mod causal;
 mod checkpoints;
 mod declined;
 mod delivery;
@@ -54,6 +55,7 @@ use crate::transaction::RunOf;
 use crate::view::{Changed, Overlay};
 use batching::Batches;
 use blobs::Blobs;
+use causal::Causal;
 use checkpoints::Checkpoints;
 use delivery::Delivery;
 use ending::Ended;
@@ -84,6 +86,7 @@ pub struct Client {
     batches: Batches,
     blobs: Blobs,
     rows: Rows,
+    causal: Causal,
     members: Members,
     queue: Queue,
     refused: BTreeMap<Counter, Refused>,
@@ -216,6 +219,7 @@ impl Client {
             batches: Batches::default(),
             blobs: Blobs::new(config.seed, has_blobs),
             rows: Rows::default(),
+            causal: Causal::default(),
             members: Members::new(),
             queue: Queue::new(Windows { strong: config.limits.strong_ahead, ..Windows::default() }),
             refused: BTreeMap::new(),

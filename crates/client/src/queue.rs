@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
 use iolite_machine::PersistId;
-use iolite_values::{Cell, Counter, Domain, LaneNumber, Read, Row, Timestamp};
+use iolite_values::{Cell, Counter, Domain, LaneNumber, Read, Row, Timestamp, Write};
 
 use iolite_wire::message::{Outcome, SubscriptionId};
 
@@ -332,7 +332,7 @@ impl Queue {
             match entry.state {
                 RunState::Due => return Step::Run(*counter),
                 RunState::Missing(_) | RunState::Frozen(_) => {}
-                RunState::Done(_) => put_on(&mut self.overlay, entry, cache),
+                RunState::Done(_) | RunState::TookPlace(_) => put_on(&mut self.overlay, entry, cache),
             }
             self.settled = *counter;
         }
@@ -352,6 +352,23 @@ impl Queue {
             // The entries behind it stand on other rows now.
             self.changed.add(rows);
         }
+    }
+
+    /// A call of tables that merge has taken place: from now on it is in their lane, and these are its effects.
+    pub(crate) fn take_place(&mut self, counter: Counter, effects: Vec<Write>, lane: LaneNumber) {
+        let Some(entry) = self.entries.get_mut(&counter) else { return };
+        self.lanes.remove(entry.lane, counter);
+        self.lanes.insert(lane, counter);
+        (entry.lane, entry.domain) = (lane, Domain::Causal);
+        self.ran(counter, RunState::TookPlace(effects));
+    }
+
+    /// Changes the effects of a call that has taken place, of which nothing can have taken effect at the store.
+    pub(crate) fn change_effects(&mut self, counter: Counter, change: impl FnMut(&Write) -> Write) {
+        let Some(entry) = self.entries.get(&counter).filter(|entry| entry.took_place()) else { return };
+        let changed = entry.writes().iter().map(change).collect();
+        self.ran(counter, RunState::TookPlace(changed));
+        self.look_again([]);
     }
 
     /// A mutation is on its way to the disk.
@@ -401,7 +418,7 @@ impl Queue {
         let undurable: BTreeSet<Counter> =
             self.entries.values().filter(|entry| !entry.is_durable()).map(Entry::counter).collect();
         assert_eq!(self.undurable, undurable, "what is not durable is known");
-        let committed = self.entries.values().filter(|entry| entry.is_committed() && entry.domain == Domain::Strong);
+        let committed = self.entries.values().filter(|entry| entry.is_committed() && entry.leaves_when_contained());
         assert!(committed.map(Entry::counter).eq(self.committed.iter().copied()), "what is committed is known");
         self.lanes.validate(self.entries.iter().map(|(counter, entry)| (entry.lane, counter)));
         self.validate_windows();

@@ -191,6 +191,7 @@ fn a_gateway_that_makes_no_sense_is_left_and_nothing_has_changed() {
             version: iolite_wire::message::ProtocolVersion::CURRENT,
             store: iolite_values::StoreIncarnation::default(),
             resumed: false,
+            clock_micros: None,
         }),
     ];
     for message in nonsense {

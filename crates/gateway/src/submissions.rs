@@ -3,6 +3,7 @@
 //! Invariant: the outcome of a mutation is told with, or after, the state that contains it.
 
 pub mod acknowledging;
+mod causal;
 mod lane;
 pub mod lanes;
 mod leases;

@@ -3,6 +3,7 @@
 mod bad_input;
 mod batches;
 mod blobs;
+mod causal;
 mod checkpoints;
 mod client_view;
 mod delivery;

@@ -39,12 +39,31 @@ pub enum Effect {
 }
 
 impl Effect {
+    /// Bytes of a transaction of effects.
+    pub const TRANSACTION_BYTES_MAX: usize = 256 * 1024;
     /// Bytes of a mark.
     const MARK_BYTES: usize = 8;
 
     /// Whether it is of the row's lives, and not of a column.
     pub fn is_of_lives(&self) -> bool {
         matches!(self, Effect::Touch { .. } | Effect::Bury { .. })
+    }
+
+    /// Whether it begins a life of its row.
+    pub fn is_insertion(&self) -> bool {
+        matches!(self, Effect::Touch { life, mark, seen: _ } if life == mark)
+    }
+
+    /// The time that it assigns a register with.
+    pub fn time(&self) -> Option<HybridTime> {
+        match self {
+            Effect::Assign { stamp, value: _ } => Some(stamp.time),
+            Effect::Add { .. }
+            | Effect::Insert { .. }
+            | Effect::Remove { .. }
+            | Effect::Touch { .. }
+            | Effect::Bury { .. } => None,
+        }
     }
 
     /// The member that it concerns, if it is a set's.

@@ -54,6 +54,26 @@ impl Operation {
         matches!(self, Operation::Create | Operation::Delete)
     }
 
+    /// Whether its row comes into being by it, as far as its writer knew.
+    pub fn creates(&self) -> bool {
+        match self {
+            Operation::Create => true,
+            Operation::Merge(effect) => effect.is_insertion(),
+            Operation::Delete
+            | Operation::Put(_)
+            | Operation::Assign(_)
+            | Operation::Add(_)
+            | Operation::PutTotal(_)
+            | Operation::Insert(_)
+            | Operation::Remove(_)
+            | Operation::Append { .. }
+            | Operation::SetAt { .. }
+            | Operation::PutEntry { .. }
+            | Operation::RemoveEntry { .. }
+            | Operation::Edit(_) => false,
+        }
+    }
+
     /// Bytes of content, for limits and accounting.
     pub fn size_bytes(&self) -> usize {
         match self {

@@ -16,8 +16,8 @@ use std::sync::Arc;
 
 use crate::log::{LogPages, LogStart, logs_of};
 use crate::{
-    ColumnId, Isolation, LOG_CHECKPOINTS_TABLE, LOG_TABLE, Level, ListOrder, LogCheckpoint, Read, TableId, Value,
-    ValueType, Write,
+    ColumnId, Isolation, LOG_CHECKPOINTS_TABLE, LOG_TABLE, Level, ListOrder, LogCheckpoint, Operation, Read, TableId,
+    Value, ValueType, Write,
 };
 
 pub use check::OperationError;
@@ -424,6 +424,24 @@ impl Column {
             | ColumnType::List { .. }
             | ColumnType::Map(_)
             | ColumnType::Text => Some(Value::Null),
+        }
+    }
+
+    /// The operations that give a cell its first content, where an insertion gives none.
+    pub fn initial_operations(&self) -> Vec<Operation> {
+        match (self.kind, self.initial()) {
+            (ColumnType::Scalar(_), Some(value)) => vec![Operation::Put(value)],
+            (ColumnType::Register(_), Some(value)) => vec![Operation::Assign(value)],
+            (
+                ColumnType::Scalar(_)
+                | ColumnType::Register(_)
+                | ColumnType::Counter
+                | ColumnType::Set(_)
+                | ColumnType::List { .. }
+                | ColumnType::Map(_)
+                | ColumnType::Text,
+                _,
+            ) => Vec::new(),
         }
     }
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use iolite_values::{
-    Blob, Column, ColumnType, CoordinatorId, Cutting, Edit, IndexKey, KeyError, Query, RowKey, Scalar, Schema, Table,
-    Test, Timestamp, Tree, Value,
+    Blob, Column, ColumnType, CoordinatorId, Cutting, Edit, Effect, HybridTime, IndexKey, KeyError, Query, RowKey,
+    Scalar, Schema, Table, Test, Timestamp, Tree, Value,
 };
 
 fn named(prefix: &str, count: usize) -> impl Iterator<Item = String> {
@@ -140,9 +140,11 @@ fn the_page_has_these_values() {
         ("Tree::NAMES_MAX", Tree::NAMES_MAX as u64),
         ("Tree::LEASES_MAX", Tree::LEASES_MAX as u64),
         ("Tree::NODE_NAMES_MAX", Tree::NODE_NAMES_MAX as u64),
+        ("Effect::TRANSACTION_BYTES_MAX", Effect::TRANSACTION_BYTES_MAX as u64),
         ("CoordinatorId::MAX", CoordinatorId::MAX.into()),
         ("Timestamp::MAX", Timestamp::MAX.as_u64()),
     ];
+    assert!(is_on_page("values::HybridTime::AHEAD_MAX", &format!("{}s", HybridTime::AHEAD_MAX.as_secs())));
     for (name, value) in limits {
         assert!(is_on_page(&format!("values::{name}"), &value.to_string()), "{name}: {value}");
     }

@@ -54,6 +54,7 @@ export const SECTIONS: readonly Section[] = [
       { file: "docs/guides/README.md", path: "guides/index", title: "All guides" },
       ...["take-it-into-your-app", "schema", "mutators", "forms", "lists", "offline", "device", "testing", "schema-changes", "deploy"].map(guide),
       { file: "docs/blobs.md", path: "guides/blobs" },
+      { file: "docs/merging.md", path: "guides/merging" },
       { file: "docs/sync.md", path: "guides/sync" },
     ],
   },
@@ -82,7 +83,7 @@ export const SECTIONS: readonly Section[] = [
   },
   {
     title: "Protocols",
-    pages: ["session", "client", "operations", "gateway", "delivery", "logs", "blobs", "rowsync", "coordinator", "replica", "feed", "tabs", "node", "memory", "journal", "links", "wire", "ir", "tapir", "postgres"].map(
+    pages: ["session", "client", "operations", "gateway", "delivery", "logs", "blobs", "rowsync", "causal", "coordinator", "replica", "feed", "tabs", "node", "memory", "journal", "links", "wire", "ir", "tapir", "postgres"].map(
       protocol,
     ),
   },

@@ -39,11 +39,12 @@ pub struct Policy {
     pub isolation: Option<Isolation>,
     pub consistency: Consistency,
     on_conflict: Option<LitStr>,
+    rows: Option<LitStr>,
     /// Whether changes are refused without a connection.
     pub is_refused_offline: bool,
 }
 
-/// `eventual`, or `causal, on_conflict = "manual"`. Strong otherwise, or of a log.
+/// `eventual`, `causal`, which merges, or `causal, on_conflict = "manual"`. Strong otherwise, or of a log.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub enum Consistency {
     #[default]
@@ -139,7 +140,7 @@ impl TableInput {
                     })
                 } else {
                     Err(meta.error(
-                        "a table has `name = \"...\"`, `isolation = \"...\"`, `index(name = [column, ..])`, `log = \"...\"`, `offline = \"refuse\"`, `live`, `delivered`, `eventual` and `causal, on_conflict = \"manual\"`",
+                        "a table has `name = \"...\"`, `isolation = \"...\"`, `index(name = [column, ..])`, `log = \"...\"`, `offline = \"refuse\"`, `live`, `delivered`, `eventual`, `causal` and `causal, on_conflict = \"manual\"`",
                     ))
                 }
             })?;
@@ -163,6 +164,12 @@ fn read_offline(said: &LitStr) -> Result<bool> {
 }
 
 impl Policy {
+    /// Whether it is causal and leaves no conflicts to anybody.
+    pub fn merges(&self) -> bool {
+        let is_manual = self.on_conflict.as_ref().is_some_and(|said| said.value() == "manual");
+        self.consistency == Consistency::Causal && !is_manual
+    }
+
     /// Reads an attribute, if it is of the policy.
     fn read(&mut self, meta: &ParseNestedMeta<'_>) -> Result<bool> {
         if meta.path.is_ident("eventual") {
@@ -171,6 +178,8 @@ impl Policy {
             self.consistency = Consistency::Causal;
         } else if meta.path.is_ident("on_conflict") {
             self.on_conflict = Some(meta.value()?.parse::<LitStr>()?);
+        } else if meta.path.is_ident("rows") {
+            self.rows = Some(meta.value()?.parse::<LitStr>()?);
         } else if meta.path.is_ident("offline") {
             self.is_refused_offline = read_offline(&meta.value()?.parse::<LitStr>()?)?;
         } else if meta.path.is_ident("isolation") {
@@ -183,20 +192,22 @@ impl Policy {
 
     /// Refuses policies that one table cannot have together.
     fn check(&self, ident: &Ident) -> Result<()> {
-        if let Some(other) = self.on_conflict.as_ref().filter(|said| said.value() != "manual") {
-            return Err(Error::new_spanned(other, "on_conflict is \"manual\": tables that merge are not built yet"));
+        if let Some(other) = self.on_conflict.as_ref().filter(|said| !["manual", "merge"].contains(&&*said.value())) {
+            return Err(Error::new_spanned(other, "on_conflict is \"merge\", which is the default, or \"manual\""));
+        }
+        if let Some(other) = self.rows.as_ref().filter(|said| said.value() != "updates-win") {
+            let problem = "rows are \"updates-win\": rows where deletions win are not built yet";
+            return Err(Error::new_spanned(other, problem));
         }
         let problem = match (self.consistency, &self.on_conflict, self.isolation) {
-            (Consistency::Causal, None, _) => {
-                "say `causal, on_conflict = \"manual\"`: tables that merge are not built yet"
-            }
             (Consistency::Strong | Consistency::Eventual, Some(_), _) => "on_conflict belongs to `causal`",
             (Consistency::Eventual | Consistency::Causal, _, Some(_)) => {
-                "a table that syncs has no isolation to choose"
+                "a table that syncs or merges has no isolation to choose"
             }
-            (Consistency::Strong, None, _)
-            | (Consistency::Eventual, None, None)
-            | (Consistency::Causal, Some(_), None) => return Ok(()),
+            _ if self.rows.is_some() && !self.merges() => "rows belongs to `causal`, of a table that merges",
+            (Consistency::Strong, None, _) | (Consistency::Eventual, None, None) | (Consistency::Causal, _, None) => {
+                return Ok(());
+            }
         };
         Err(Error::new_spanned(ident, problem))
     }
@@ -311,8 +322,11 @@ mod tests {
         assert!(problem(parse_quote! { struct A<T> { #[key] id: T } }).contains("no parameters"));
         let isolated = problem(parse_quote! { #[table(isolation = "none")] struct A { #[key] id: i64 } });
         assert!(isolated.contains("read-committed"));
-        let merging = problem(parse_quote! { #[table(causal)] struct A { #[key] id: i64 } });
-        assert!(merging.contains("on_conflict = \"manual\""), "{merging}");
+        assert_eq!(problem(parse_quote! { #[table(causal)] struct A { #[key] id: i64 } }), "");
+        let deleting = problem(parse_quote! { #[table(causal, rows = "deletes-win")] struct A { #[key] id: i64 } });
+        assert!(deleting.contains("not built yet"), "{deleting}");
+        let of_strong = problem(parse_quote! { #[table(rows = "updates-win")] struct A { #[key] id: i64 } });
+        assert!(of_strong.contains("`causal`"), "{of_strong}");
         let both = problem(parse_quote! { #[table(eventual, isolation = "snapshot")] struct A { #[key] id: i64 } });
         assert!(both.contains("no isolation"), "{both}");
         assert!(problem(parse_quote! { #[table(offline = "no")] struct A { #[key] id: i64 } }).contains("\"refuse\""));

@@ -21,6 +21,9 @@ pub fn implementation(table: &TableInput) -> TokenStream {
     let consistency = match table.policy.consistency {
         Consistency::Strong => quote! { Strong },
         Consistency::Eventual => quote! { Eventual },
+        Consistency::Causal if table.policy.merges() => quote! {
+            Causal { on_conflict: ::iolite::table::OnConflict::Merge { rows: ::iolite::table::RowsWin::Updates } }
+        },
         Consistency::Causal => quote! { Causal { on_conflict: ::iolite::table::OnConflict::Manual } },
     };
     let offline = if table.policy.is_refused_offline {

@@ -45,7 +45,7 @@ mod query;
 pub use cell::CellRef;
 pub use column::Column;
 pub use definition::{ColumnDefinition, SchemaBuilder, schema};
-pub use iolite_values::{Consistency, Isolation, Offline, OnConflict, Operation};
+pub use iolite_values::{Consistency, Isolation, Offline, OnConflict, Operation, RowsWin};
 pub use kinds::{ColumnKind, Counter, List, Map, Register, Scalar, Set, Text};
 pub use query::{Comparable, Filter, InKey, QueryBuilder};
 
@@ -61,7 +61,7 @@ use crate::transaction::Transaction;
 /// A struct that is a row of a table. Derived: `#[derive(iolite::Table)]`.
 ///
 /// On the struct: `#[table(name = "...")]`, by default the struct's name in snake case; `#[table(live)]` for rows that exist without being
-/// inserted; `#[table(delivered)]` for the delivered view ([`crate::View::Delivered`]); `#[table(log = "...")]` for a table of a log ([`crate::Log`]); `#[table(eventual)]` and `#[table(causal, on_conflict = "manual")]` for tables that sync ([`crate::Client::conflicts`]); `#[table(offline = "refuse")]` for a strong table that takes no changes without a connection; `#[table(isolation = "snapshot")]` or `"read-committed"` where strict serializability is more than is needed. On fields: `#[key]`, once or more, in order; `#[column(default = ...)]` for scalars and registers; `#[column(order = "commit")]` for
+/// inserted; `#[table(delivered)]` for the delivered view ([`crate::View::Delivered`]); `#[table(log = "...")]` for a table of a log ([`crate::Log`]); `#[table(causal)]` for a table that merges, which is written offline and never in conflict; `#[table(eventual)]` and `#[table(causal, on_conflict = "manual")]` for tables that sync ([`crate::Client::conflicts`]); `#[table(offline = "refuse")]` for a strong table that takes no changes without a connection; `#[table(isolation = "snapshot")]` or `"read-committed"` where strict serializability is more than is needed. On fields: `#[key]`, once or more, in order; `#[column(default = ...)]` for scalars and registers; `#[column(order = "commit")]` for
 /// lists, by default `"strict"`. For every column there is a constant of its name in capitals.
 ///
 /// Secondary indexes, by which queries find rows and put them in order: `#[index]` on a field, or `#[table(index(by_owner = [owner, created]))]` for one of several

@@ -86,6 +86,7 @@ impl Client {
                 | OperationError::Key { .. }
                 | OperationError::LifeOfLiveRow { .. }
                 | OperationError::NoEffect { .. }
+                | OperationError::InsertedOnly { .. }
                 | OperationError::TwoDomains { .. }
                 | OperationError::Query(_)
                 | OperationError::Malformed(_),

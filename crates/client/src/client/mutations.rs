@@ -6,6 +6,7 @@ use iolite_wire::client_storage::{MutationStatus as StoredStatus, StoredLogCall,
 use iolite_wire::limits;
 
 use super::Client;
+use super::causal::stored_effects;
 use crate::interface::{MutationStatus, PendingMutation, Refused};
 use crate::queue::{Entry, LogCall, Mutation, MutationKind, Stage};
 use crate::tabs::{Answer, Ticket};
@@ -96,12 +97,14 @@ impl Client {
         self.call(now, ticket, MutationKind::Named { name: name.into(), arguments: arguments.into() })
     }
 
-    /// Calls a closure, which the app keeps under the counter. It does not survive a restart, so it needs a connection.
+    /// Calls a closure, which the app keeps under the counter. It does not survive a restart, so it needs a connection: without one it is
+    /// [`MutationStatus::Cancelled`], unless it wrote tables that merge. Then its effects are kept, and it needs none.
     ///
     /// # Errors
-    /// As [`Client::mutate`].
+    /// As [`Client::mutate`]; [`CallError::Offline`] if no table merges.
     pub fn transact(&mut self, now: WallTime) -> Result<Counter, CallError> {
-        if !self.session.is_open() {
+        // One of tables that merge works offline. Which tables it writes is known once it has run.
+        if !self.session.is_open() && !self.schema.any_merges() {
             return Err(CallError::Offline);
         }
         self.call(now, None, MutationKind::Closure)
@@ -150,13 +153,13 @@ impl Client {
         self.queue.bytes() + self.rows.bytes() + refused
     }
 
-    /// Takes a mutation back, if nothing of it was sent yet: it is pending no more. It is [`MutationStatus::Cancelled`] for good once that is
+    /// Takes a mutation back, if nothing of it was sent yet, and it has not taken place in tables that merge: it is pending no more. It is [`MutationStatus::Cancelled`] for good once that is
     /// reported, which waits for the disk: a crash before that brings it back.
     pub fn cancel(&mut self, counter: Counter) -> bool {
         if self.cancel_kept(counter) {
             return true;
         }
-        let unsent = self.queue.entry(counter).is_some_and(Entry::is_unsent);
+        let unsent = self.queue.entry(counter).is_some_and(|entry| entry.is_unsent() && !entry.took_place());
         if unsent {
             self.end(counter, MutationStatus::Cancelled { reason: "taken back".into() });
         }
@@ -202,7 +205,8 @@ impl Client {
         let next = self.disk.last.next();
         self.queue.note_saving(counter, next);
         let Some(entry) = self.queue.entry(counter) else { return };
-        if let Some(stored) = stored_call(&entry.mutation, StoredStatus::Waiting) {
+        let call = stored_call(&entry.mutation, StoredStatus::Waiting);
+        if let Some(stored) = stored_effects(entry, call) {
             self.disk.changes.mutation(&stored);
         }
         // A closure stores nothing, but its counter has to be reserved on disk: the batch of this position comes after that.
@@ -221,14 +225,23 @@ impl Client {
 
     pub(super) fn restore_mutations(&mut self, mutations: Vec<StoredMutation>, refused: Vec<StoredMutation>) {
         let base = self.counters.attempts_base();
-        for StoredMutation { counter, name, arguments, called_at_micros, ticket, status: _, log } in mutations {
+        for StoredMutation { counter, name, arguments, called_at_micros, ticket, status: _, log, effects } in mutations
+        {
             let called_at = WallTime::from_micros(called_at_micros);
-            let kind = MutationKind::Named { name: name.into(), arguments: arguments.into() };
+            let kind = match name.is_empty() && effects.is_some() {
+                true => MutationKind::Closure,
+                false => MutationKind::Named { name: name.into(), arguments: arguments.into() },
+            };
             let committed = log.as_ref().and_then(|call| call.committed);
             let call = log
                 .map(|call| LogCall { log: LogId { name: call.log.into(), instance: call.instance }, seed: call.seed });
             let lane = call.as_ref().map_or(LaneNumber::STRONG, |call| self.lane_of_log(&call.log));
             let mutation = Mutation { counter, kind, called_at, ticket: ticket.map(Ticket), log: call };
+            if let Some(effects) = effects {
+                let entry = self.restored_effects(mutation, effects);
+                self.queue.push(entry);
+                continue;
+            }
             self.queue.push(Entry::restored(mutation, base).in_lane(lane).committed(committed));
         }
         let refused = refused.into_iter().filter_map(Refused::from_stored);
@@ -247,18 +260,24 @@ impl Client {
 /// A call as it is stored. A closure is not.
 pub(super) fn stored_call(mutation: &Mutation, status: StoredStatus) -> Option<StoredMutation> {
     let MutationKind::Named { name, arguments } = &mutation.kind else { return None };
-    Some(StoredMutation {
+    Some(StoredMutation { status, ..stored(mutation, name, arguments) })
+}
+
+/// A mutation that waits, as it is stored under this name.
+pub(super) fn stored(mutation: &Mutation, name: &str, arguments: &str) -> StoredMutation {
+    StoredMutation {
         counter: mutation.counter,
         name: name.to_string(),
         arguments: arguments.to_string(),
         called_at_micros: mutation.called_at.as_micros(),
         ticket: mutation.ticket.map(Id::from),
-        status,
+        status: StoredStatus::Waiting,
+        effects: None,
         log: mutation.log.as_ref().map(|call| StoredLogCall {
             log: call.log.name.to_string(),
             instance: call.log.instance.clone(),
             seed: call.seed,
             committed: None,
         }),
-    })
+    }
 }

@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 use iolite_machine::WallTime;
 use iolite_values::{Counter, Offline, TableId};
 
-use super::Client;
+use super::{CallError, Client};
 use crate::cache::Demand;
 use crate::interface::{MutationStatus, Output};
 use crate::live::{self, LIVE};
 use crate::queue::{GivenUp, KeptRows, MutationKind, OfflineCheck, Ran, RunResult, RunState, Stage, Step, Trail};
 use crate::reactive::{Finished, ReactionId};
 use crate::reason::shortened;
-use crate::transaction::{Closed, Lives, Missed, Random, Run, RunOf, Stopped, Transaction};
+use crate::transaction::{Closed, Lives, Marks, Missed, Random, Run, RunOf, Stopped, Transaction};
 use crate::view::{Reader, View};
 
 impl Client {
@@ -38,7 +38,8 @@ impl Client {
                 };
                 let random = call.as_ref().map_or_else(|| random(counter), |call| Random::seeded(call.seed));
                 let log = call.map(|call| call.log);
-                Run { lives, log, ..Run::new(of, View::Optimistic, called_at, random) }
+                let marks = Marks::of(self.identity.client.0, counter, self.causal.time(called_at));
+                Run { lives, log, marks, ..Run::new(of, View::Optimistic, called_at, random) }
             }
             RunOf::Replay(lane) => self.begin_replay(lane),
             RunOf::Reaction(id) => {
@@ -110,7 +111,8 @@ impl Client {
                 return self.give_up(counter, &self.not_on_this_device(&missed));
             }
             (true, _) => RunState::Missing(Stopped { missed, reads: run.reads.into_iter().collect() }),
-            (false, Closed::Returned) => match self.why_refused_offline(&run, offline_check) {
+            (false, Closed::Returned) if self.takes_place(&run) => return self.take_place(counter, run),
+            (false, Closed::Returned) => match self.why_refused_offline(counter, &run, offline_check) {
                 Some(reason) => return self.give_up(counter, &reason),
                 None => match self.keeps(&run) {
                     Some(_) if self.sees_kept_again(counter) => return self.queue.ran(counter, RunState::Due),
@@ -122,6 +124,8 @@ impl Client {
             },
             (false, Closed::Aborted(reason))
                 if self.keeps(&run).is_some()
+                    || self.takes_place(&run)
+                    || first && self.is_closure(counter) && !self.session.is_open()
                     || self.has_seen_kept_again(counter)
                     || self.rests_on_kept(counter, &run) =>
             {
@@ -187,14 +191,21 @@ impl Client {
         true
     }
 
-    fn why_refused_offline(&self, run: &Run, check: OfflineCheck) -> Option<String> {
+    fn why_refused_offline(&self, counter: Counter, run: &Run, check: OfflineCheck) -> Option<String> {
         if check != OfflineCheck::Due || self.session.is_open() {
             return None;
+        }
+        if self.is_closure(counter) {
+            return Some(CallError::Offline.to_string());
         }
         let refuses =
             |table: &TableId| self.schema.table_by_id(*table).is_some_and(|table| table.offline == Offline::Refuse);
         let table = self.schema.table_name(run.writes.iter().map(|write| write.cell.table).find(refuses)?)?;
         Some(format!("table {table:?}, which it writes, takes no changes without a connection"))
+    }
+
+    fn is_closure(&self, counter: Counter) -> bool {
+        self.queue.entry(counter).is_some_and(|entry| matches!(entry.mutation.kind, MutationKind::Closure))
     }
 
     fn not_on_this_device(&self, missed: &[Missed]) -> String {

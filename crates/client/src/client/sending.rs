@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use iolite_machine::{Instant, Now, PersistId};
+use iolite_machine::{Instant, Now, PersistId, WallTime};
 use iolite_values::{Interest, SchemaHash};
 use iolite_wire::message::{
     First, FromClient, Goodbye, GoodbyeReason, Hello, ProtocolVersion, Resume, Submit, Subscribe, SubscriptionId,
@@ -80,6 +80,9 @@ impl Client {
     }
 
     pub(super) fn on_welcome(&mut self, now: Now, welcome: Welcome) {
+        if let Some(clock) = welcome.clock_micros {
+            self.heed_clock(now.wall, WallTime::from_micros(clock));
+        }
         let resumes = self.store == Some(welcome.store);
         if !resumes {
             // Another history, or the first: what was held is of no use, and everything wanted is asked for anew.
@@ -235,7 +238,7 @@ impl Client {
         let leased = |submit: &mut Submit| blobs.name_leases(submit);
         let next = self.queue.next_submission(
             cache.at(),
-            1 + logs.len() + rows.open_sets(),
+            1 + logs.len() + rows.open_sets() + self.causal.lanes(),
             &self.schema,
             may_send,
             append,

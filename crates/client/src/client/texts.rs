@@ -44,9 +44,10 @@ impl Client {
             (RunState::Due | RunState::Missing(_), MutationKind::Named { name, arguments }) if **name == *LIVE => {
                 live::writes(&self.schema, arguments)
             }
-            (RunState::Due | RunState::Missing(_) | RunState::Done(_) | RunState::Frozen(_), _) => {
-                entry.writes().to_vec()
-            }
+            (
+                RunState::Due | RunState::Missing(_) | RunState::Done(_) | RunState::Frozen(_) | RunState::TookPlace(_),
+                _,
+            ) => entry.writes().to_vec(),
         }
     }
 }

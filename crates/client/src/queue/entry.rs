@@ -145,6 +145,8 @@ pub(crate) enum RunState {
     Done(Ran),
     /// A change set: sent as it is. The rows that it writes are shown by the kept calls, and it rests on nothing in the queue.
     Frozen(Frozen),
+    /// A call of tables that merge. It has taken place at this device: these effects are shown and sent as they are, and it never runs again.
+    TookPlace(Vec<Write>),
 }
 
 /// The reads and writes of a change set.
@@ -278,6 +280,19 @@ impl Entry {
         self.kept_rows != KeptRows::Below && !matches!(self.state, RunState::Done(_))
     }
 
+    /// Whether it has taken place at this device, and runs no more.
+    pub(crate) fn took_place(&self) -> bool {
+        matches!(self.state, RunState::TookPlace(_))
+    }
+
+    /// Whether it leaves when the confirmed state contains it. An operation of a log leaves when it is replayed, a change set with its outcome.
+    pub(crate) fn leaves_when_contained(&self) -> bool {
+        match self.domain {
+            Domain::Strong | Domain::Causal => true,
+            Domain::Log(_) | Domain::Rows(_) => false,
+        }
+    }
+
     /// Whether it is a change set, and no call.
     pub(crate) fn is_change_set(&self) -> bool {
         matches!(self.mutation.kind, MutationKind::ChangeSet)
@@ -289,6 +304,17 @@ impl Entry {
         // A call that was kept is not in the queue: this one is strong, as far as that life knew.
         let kept_rows = KeptRows::Below;
         Entry { trail, offline_check, attempts, kept_rows, ..Entry::new(mutation, Stage::Saved) }
+    }
+
+    /// A call that took place in an earlier life of the app, which stored its effects and may have sent them.
+    pub(crate) fn restored_effects(
+        mutation: Mutation,
+        attempts: Attempt,
+        effects: Vec<Write>,
+        lane: LaneNumber,
+    ) -> Entry {
+        let (domain, state) = (Domain::Causal, RunState::TookPlace(effects));
+        Entry { domain, state, lane, ..Entry::restored(mutation, attempts) }
     }
 
     /// The same, in the lane of its log.
@@ -314,7 +340,9 @@ impl Entry {
     pub(crate) fn status(&self) -> Pending {
         let would_reject = match &self.state {
             RunState::Done(Ran { result: RunResult::GivenUp(given_up), .. }) => Some(given_up.reason().to_owned()),
-            RunState::Done(_) | RunState::Due | RunState::Missing(_) | RunState::Frozen(_) => None,
+            RunState::Done(_) | RunState::Due | RunState::Missing(_) | RunState::Frozen(_) | RunState::TookPlace(_) => {
+                None
+            }
         };
         let waits_for_data = matches!(self.state, RunState::Missing(_));
         let (durable, sent) = (self.is_durable(), !self.is_unsent());
@@ -338,7 +366,7 @@ impl Entry {
     /// Why the last run would see something else now, if any of what it saw changed.
     pub(crate) fn staleness(&self, reader: Reader<'_>, changed: &Changed) -> Option<Stale> {
         match &self.state {
-            RunState::Due | RunState::Frozen(_) => None,
+            RunState::Due | RunState::Frozen(_) | RunState::TookPlace(_) => None,
             RunState::Missing(stopped) if reader.has_come(stopped) => Some(Stale::HasCome),
             RunState::Missing(stopped) => {
                 let is_other = reader.is_another_state(Demand::Mutation(self.counter()), stopped, changed);
@@ -375,6 +403,7 @@ impl Entry {
     pub(crate) fn writes(&self) -> &[Write] {
         match &self.state {
             RunState::Done(ran) => ran.writes(),
+            RunState::TookPlace(writes) => writes,
             RunState::Due | RunState::Missing(_) | RunState::Frozen(_) => &[],
         }
     }
@@ -383,7 +412,7 @@ impl Entry {
     pub(crate) fn writes_to_send(&self) -> &[Write] {
         match &self.state {
             RunState::Frozen(frozen) => &frozen.writes,
-            RunState::Done(_) | RunState::Due | RunState::Missing(_) => self.writes(),
+            RunState::Done(_) | RunState::Due | RunState::Missing(_) | RunState::TookPlace(_) => self.writes(),
         }
     }
 
@@ -391,7 +420,7 @@ impl Entry {
     pub(crate) fn reads(&self) -> impl Iterator<Item = &Read> {
         let ran = match &self.state {
             RunState::Done(ran) => Some(ran),
-            RunState::Due | RunState::Missing(_) | RunState::Frozen(_) => None,
+            RunState::Due | RunState::Missing(_) | RunState::Frozen(_) | RunState::TookPlace(_) => None,
         };
         ran.into_iter().flat_map(|ran| &ran.reads).map(|(read, _)| read)
     }
@@ -400,7 +429,7 @@ impl Entry {
     pub(crate) fn looked_at(&self) -> impl Iterator<Item = &Read> {
         let stopped = match &self.state {
             RunState::Missing(stopped) => Some(stopped),
-            RunState::Due | RunState::Done(_) | RunState::Frozen(_) => None,
+            RunState::Due | RunState::Done(_) | RunState::Frozen(_) | RunState::TookPlace(_) => None,
         };
         let stopped = stopped.into_iter().flat_map(|stopped| &stopped.reads).map(|(read, _)| read);
         self.reads().chain(stopped)

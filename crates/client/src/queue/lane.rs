@@ -133,7 +133,9 @@ impl Queue {
 
     /// Whether its domain takes what it read: a strong mutation cannot have read what a pending one writes, as nobody knows that version yet.
     fn stands_on_its_own(&self, entry: &Entry) -> bool {
-        let RunState::Done(ran) = &entry.state else { return matches!(entry.state, RunState::Frozen(_)) };
+        let RunState::Done(ran) = &entry.state else {
+            return matches!(entry.state, RunState::Frozen(_) | RunState::TookPlace(_));
+        };
         match entry.domain {
             Domain::Strong => {}
             Domain::Rows(_) | Domain::Causal => return true,
@@ -174,7 +176,7 @@ impl Queue {
     fn sent(&self) -> Sent {
         let first = self.lanes.each().flat_map(|lane| {
             let domain = lane.front().and_then(|first| self.entries.get(first)).map(|entry| &entry.domain);
-            lane.iter().take(domain.map_or(0, |domain| self.windows.of(domain)))
+            lane.iter().take(domain.map_or(0, |domain| self.windows.reach_of(domain)))
         });
         first.filter_map(|counter| self.entries.get(counter)).fold(Sent::default(), |sum, entry| match &entry.stage {
             Stage::Submitted(submit) => Sent { count: sum.count + 1, bytes: sum.bytes + submit.size_bytes() },
@@ -185,7 +187,7 @@ impl Queue {
     pub(super) fn validate_windows(&self) {
         for lane in self.lanes.each() {
             let own = || lane.iter().filter_map(|counter| self.entries.get(counter));
-            let window = own().next().map_or(0, |first| self.windows.of(&first.domain));
+            let window = own().next().map_or(0, |first| self.windows.reach_of(&first.domain));
             let sent = own().skip(window).filter(|entry| entry.open_attempt().is_some()).count();
             assert_eq!(sent, 0, "a lane submits its first mutations, so many as its window says");
             assert!(own().all(|entry| !entry.has_read_pending), "what was sent has read committed versions only");
@@ -216,7 +218,7 @@ impl Queue {
         match (&outcome.verdict, entry.open_attempt()) {
             (Verdict::Committed(at), _) if entry.may_be_committed() => {
                 entry.stage = Stage::Committed { at: *at, attempt: outcome.attempt };
-                if entry.domain == Domain::Strong {
+                if entry.leaves_when_contained() {
                     self.committed.insert(outcome.counter);
                 }
                 Some(Decided::Committed(*at))
@@ -247,7 +249,7 @@ impl Queue {
         for outcome in outcomes {
             if let (Verdict::Committed(at), Some(entry)) = (&outcome.verdict, self.entries.get(&outcome.counter))
                 && *at <= to
-                && entry.domain == Domain::Strong
+                && entry.leaves_when_contained()
                 && entry.may_be_committed()
                 // Its outcome may be told once more.
                 && own.iter().all(|(counter, _)| *counter != outcome.counter)
@@ -327,6 +329,7 @@ impl Entry {
         let (reads, decision) = match &self.state {
             RunState::Due | RunState::Missing(_) => return None,
             RunState::Frozen(frozen) => (frozen.reads.clone(), Decision::Commit(frozen.writes.clone())),
+            RunState::TookPlace(writes) => (Vec::new(), Decision::Commit(writes.clone())),
             RunState::Done(ran) => match (&self.domain, &ran.result) {
                 (Domain::Strong, _) => (guarded(ran, schema), ran.decision()),
                 (Domain::Rows(_) | Domain::Causal, _) | (Domain::Log(_), RunResult::GivenUp(_)) => {

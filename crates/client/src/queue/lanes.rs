@@ -28,6 +28,8 @@ impl Windows {
     pub(crate) const STRONG: usize = 32;
     /// Operations of a log that are sent ahead.
     const LOG: usize = 64;
+    /// Calls of tables that merge. They wait for nothing, so what is sent ahead is bounded by what a gateway takes.
+    const CAUSAL: usize = 128;
     /// Change sets of a table.
     const ROWS: usize = 1;
 
@@ -35,8 +37,19 @@ impl Windows {
         match domain {
             Domain::Strong => self.strong,
             Domain::Log(_) => self.log,
-            // No transaction makes effects yet.
-            Domain::Rows(_) | Domain::Causal => Windows::ROWS,
+            Domain::Rows(_) => Windows::ROWS,
+            Domain::Causal => Windows::CAUSAL,
+        }
+    }
+}
+
+impl Windows {
+    /// Among how many of a lane's first mutations those are that were sent. A call of tables that merge which waited for data takes its place before
+    /// others that were sent meanwhile.
+    pub(super) fn reach_of(&self, domain: &Domain) -> usize {
+        match domain {
+            Domain::Strong | Domain::Log(_) | Domain::Rows(_) => self.of(domain),
+            Domain::Causal => 4 * self.of(domain),
         }
     }
 }

@@ -13,6 +13,7 @@ impl Refused {
         let status = if self.by_app { MutationStatus::Rejected(reason) } else { MutationStatus::Quarantined(reason) };
         StoredMutation {
             log: None,
+            effects: None,
             counter: self.counter,
             name: self.name.to_string(),
             arguments: self.arguments.to_string(),

@@ -40,6 +40,7 @@ impl Ticket {
 pub(super) fn stored_call(ticket: Ticket, called_at: WallTime, name: &str, arguments: &str) -> StoredMutation {
     StoredMutation {
         log: None,
+        effects: None,
         counter: Counter(0),
         name: name.into(),
         arguments: arguments.into(),

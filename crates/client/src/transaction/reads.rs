@@ -4,9 +4,7 @@
 
 use std::sync::Arc;
 
-use iolite_values::{
-    Cell, CellState, Element, Interest, KeyRange, Operation, Read, Row, RowKey, TableId, Value, Write,
-};
+use iolite_values::{Cell, CellState, Element, Interest, KeyRange, Read, Row, RowKey, TableId, Value, Write};
 use iolite_wire::limits;
 
 use super::{Missed, Run, RunError, Transaction};
@@ -177,7 +175,7 @@ impl Transaction<'_> {
 
     /// Whether the answer rests on this transaction's writes alone, because it created the row.
     fn is_own(&self, read: &Read) -> bool {
-        let mut created = self.run.writes.iter().filter(|write| write.operation == Operation::Create);
+        let mut created = self.run.writes.iter().filter(|write| write.operation.creates());
         created.any(|Write { cell: Cell { table, row, .. }, .. }| match read {
             Read::Cell { cell, element: _ } => (cell.table, &cell.row) == (*table, row),
             Read::Range { table: own, range } => own == table && *range == KeyRange::one(row),

@@ -7,7 +7,7 @@ use iolite_rowsync::RowVersion;
 use iolite_values::{Counter, Digest, Interest, LaneNumber, LogId, Read, RowKey, Write};
 use iolite_wire::message::First;
 
-use super::{Random, RunError};
+use super::{Marks, Random, RunError};
 use crate::ReactionId;
 use crate::cache::RowId;
 use crate::text::RunAuthors;
@@ -32,6 +32,9 @@ pub struct Run {
     pub(crate) called_at: WallTime,
     pub(crate) random: Random,
     pub(crate) authors: RunAuthors,
+    pub(crate) marks: Marks,
+    /// Rows of tables that merge which this run has inserted, or kept in their lives.
+    pub(crate) touched: BTreeSet<RowId>,
     pub(crate) reads: BTreeMap<Read, Digest>,
     pub(crate) writes: Vec<Write>,
     pub(crate) bytes: usize,
@@ -96,6 +99,8 @@ impl Run {
             called_at,
             random,
             authors: RunAuthors::of(random),
+            marks: Marks::default(),
+            touched: BTreeSet::new(),
             reads: BTreeMap::new(),
             writes: Vec::new(),
             bytes: 0,

@@ -16,9 +16,12 @@ impl Transaction<'_> {
     /// [`RunError::RowMissing`] except in live tables; [`RunError::ReadOnly`] in a reactive transaction; [`RunError::Invalid`] when the column
     /// is of another type; [`RunError::Stopped`] when it is not known whether the row exists; [`RunError::TooLarge`].
     pub fn write(&mut self, cell: Cell, operation: Operation) -> Result<(), RunError> {
+        self.check_writable()?;
+        if self.schema.merges(cell.table) {
+            return self.change(&cell, &operation);
+        }
         let (table, key) = (cell.table, cell.row.clone());
         let write = Write { operation: self.as_stored(table, operation), cell };
-        self.check_writable()?;
         self.schema.check_write(&write)?;
         let (name, definition) = self.schema.find(table)?;
         if !definition.live && !self.exists(table, &key)? {
@@ -64,6 +67,9 @@ impl Transaction<'_> {
             if self.may_exist(table, key)? {
                 return Err(RunError::RowExists { table: name.into(), key: key.clone() });
             }
+            if definition.merges() {
+                return self.insert_merging(table, key, content);
+            }
             self.push_checked(Write { cell: Cell::row(table, key.clone()), operation: Operation::Create })?;
         }
         for (column, operations) in content {
@@ -106,13 +112,15 @@ impl Transaction<'_> {
     /// [`RunError::RowMissing`]; otherwise as [`Transaction::write`].
     pub fn delete(&mut self, table: TableId, key: &RowKey) -> Result<(), RunError> {
         self.check_writable()?;
+        let (name, definition) = self.schema.find(table)?;
         let write = Write { cell: Cell::row(table, key.clone()), operation: Operation::Delete };
-        self.schema.check_write(&write)?;
+        if !definition.merges() {
+            self.schema.check_write(&write)?;
+        }
         if !self.exists(table, key)? {
-            let (name, _) = self.schema.find(table)?;
             return Err(RunError::RowMissing { table: name.into(), key: key.clone() });
         }
-        self.push(write)
+        if definition.merges() { self.bury(table, key) } else { self.push(write) }
     }
 
     /// Whether a row is there as far as is known here.
@@ -160,7 +168,7 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    fn push_checked(&mut self, write: Write) -> Result<(), RunError> {
+    pub(super) fn push_checked(&mut self, write: Write) -> Result<(), RunError> {
         self.schema.check_write(&write)?;
         self.push(write)
     }

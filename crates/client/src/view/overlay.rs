@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use iolite_values::{Interest, KeyRange, Row, RowKey, TableId, TypeMismatch, Write};
+use iolite_values::{Interest, KeyRange, Operation, Row, RowKey, TableId, TypeMismatch, Write};
 
 use crate::cache::{Cache, RowId, range_of};
 
@@ -28,7 +28,7 @@ impl Overlay {
         below: impl FnOnce() -> Option<&'a Row>,
     ) -> Result<(), TypeMismatch> {
         let id = (write.cell.table, write.cell.row.clone());
-        if write.operation.is_of_life() {
+        if tells_all(&write.operation) {
             *self.made.entry(id.clone()).or_default() += 1;
         }
         let row = self.rows.entry(id).or_insert_with(|| below().cloned().unwrap_or_default());
@@ -84,7 +84,7 @@ impl Overlay {
                 self.rows.remove(&id);
             }
         }
-        for write in writes.iter().filter(|write| write.operation.is_of_life()) {
+        for write in writes.iter().filter(|write| tells_all(&write.operation)) {
             take_one(&mut self.made, &(write.cell.table, write.cell.row.clone()));
         }
     }
@@ -114,6 +114,11 @@ impl Overlay {
     }
 }
 
+/// Whether all of a row is known after it, as far as its writer knew. A row that merges and was deleted is known for as long as it is held.
+fn tells_all(operation: &Operation) -> bool {
+    operation.is_of_life() || operation.creates()
+}
+
 /// Counts one less. Says whether that was the last.
 fn take_one(counts: &mut BTreeMap<RowId, usize>, id: &RowId) -> bool {
     let Some(count) = counts.get_mut(id) else { return false };
@@ -131,7 +136,7 @@ fn rows_of(writes: &[Write]) -> BTreeSet<RowId> {
 
 #[cfg(test)]
 mod tests {
-    use iolite_values::{Cell, ColumnId, Operation, Value};
+    use iolite_values::{Cell, ColumnId, Value};
 
     use super::*;
 

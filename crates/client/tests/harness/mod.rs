@@ -199,7 +199,7 @@ impl Harness {
     pub fn welcome(&mut self, store: u128) {
         let store = StoreIncarnation(Id::from_u128(store));
         let version = ProtocolVersion::CURRENT;
-        self.tell(FromGateway::Welcome(Welcome { version, store, resumed: true }));
+        self.tell(FromGateway::Welcome(Welcome { version, store, resumed: true, clock_micros: None }));
     }
 
     pub fn disconnect(&mut self) {

@@ -136,7 +136,8 @@ impl Gateway {
             self.end(earlier, &Farewell::Replaced);
         }
         self.clients.insert(client, id);
-        self.say(id, FromGateway::Welcome(Welcome { version, store, resumed: held_from.is_some() }));
+        let (resumed, clock_micros) = (held_from.is_some(), Some(now.wall.as_micros()));
+        self.say(id, FromGateway::Welcome(Welcome { version, store, resumed, clock_micros }));
         self.on_acknowledge(id, acknowledged);
         self.ask_last_outcome(id);
         self.welcome_member(now, id);

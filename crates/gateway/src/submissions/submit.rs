@@ -5,7 +5,7 @@
 //! it conflicted with.
 
 use iolite_access::MayWrite;
-use iolite_machine::Now;
+use iolite_machine::{Now, WallTime};
 use iolite_store::{Commit, CommitReply, Refusal};
 use iolite_values::{Attempt, ClientId, Counter, Domain, LaneNumber, LogCheckpoint, Schema, Timestamp, Transaction};
 use iolite_wire::message::{Outcome, Rejection, Submit, Verdict};
@@ -14,6 +14,7 @@ use crate::interface::Broken;
 use crate::limits;
 use crate::sessions::farewell::{Farewell, shortened};
 use crate::store::Purpose;
+use crate::submissions::causal;
 use crate::submissions::lane::{InFlight, Waiting};
 use crate::submissions::leases;
 use crate::submissions::log;
@@ -48,7 +49,7 @@ impl Gateway {
             Domain::Log(_) => log::transaction(client, submit),
         };
         let bytes = size::transaction(&transaction);
-        match self.judge(&transaction, bytes) {
+        match self.judge(now.wall, &transaction, bytes) {
             Judgement::NoMutation => {
                 let problem = "mutations and attempts are counted from 1".to_owned();
                 return self.end(id, &Farewell::Protocol(problem));
@@ -214,11 +215,11 @@ impl Gateway {
         told + waiting.mutations < limits::SUBMITS_OPEN_MAX && waiting.bytes + bytes <= limits::SUBMITS_OPEN_BYTES_MAX
     }
 
-    fn judge(&self, transaction: &Transaction, bytes: usize) -> Judgement {
+    fn judge(&self, wall: WallTime, transaction: &Transaction, bytes: usize) -> Judgement {
         if transaction.id.counter == Counter::default() || transaction.attempt == Attempt::default() {
             return Judgement::NoMutation;
         }
-        if let Err(problem) = check(transaction, bytes, self.catalog.schema()) {
+        if let Err(problem) = check(transaction, bytes, wall, self.catalog.schema()) {
             return Judgement::Invalid(shortened(problem));
         }
         let position = self.position();
@@ -260,7 +261,7 @@ enum Judgement {
 }
 
 /// Whether a mutation fits the limits and the schema.
-fn check(transaction: &Transaction, bytes: usize, schema: &Schema) -> Result<(), String> {
+fn check(transaction: &Transaction, bytes: usize, wall: WallTime, schema: &Schema) -> Result<(), String> {
     let writes = transaction.writes();
     let at_most = [
         ("reads", transaction.reads.len(), limits::TRANSACTION_READS_MAX),
@@ -281,6 +282,7 @@ fn check(transaction: &Transaction, bytes: usize, schema: &Schema) -> Result<(),
     match schema.domain_of(writes).ok().flatten() {
         Some(Domain::Log(_)) => log::check(transaction, schema),
         Some(Domain::Rows(table)) => rows::check(transaction, table, schema),
-        Some(Domain::Strong | Domain::Causal) | None => Ok(()),
+        Some(Domain::Causal) => causal::check(transaction, bytes, wall),
+        Some(Domain::Strong) | None => Ok(()),
     }
 }

@@ -292,7 +292,7 @@ pub fn hello(number: u64) -> Hello {
 }
 
 pub fn welcome(resumed: bool) -> FromGateway {
-    FromGateway::Welcome(Welcome { version: ProtocolVersion::CURRENT, store: STORE, resumed })
+    FromGateway::Welcome(Welcome { version: ProtocolVersion::CURRENT, store: STORE, resumed, clock_micros: Some(0) })
 }
 
 pub fn subscribe(held: bool, interests: Vec<(u32, Interest)>) -> FromClient {

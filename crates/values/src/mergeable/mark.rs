@@ -2,6 +2,8 @@
 //!
 //! Invariant: no two effects have the same mark. A mark is a digest of what only one effect has, and a device can make it before it has spoken to any server.
 
+use std::time::Duration;
+
 use sha2::{Digest, Sha256};
 
 use crate::{Counter, Id};
@@ -24,8 +26,23 @@ impl Mark {
 }
 
 /// Microseconds since 1970 by a device's clock, but above every time that the device has seen.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct HybridTime(pub u64);
+
+impl HybridTime {
+    /// How far a time may be ahead of a gateway's clock. One that is further ahead is refused, or a wrong clock would win for ever.
+    pub const AHEAD_MAX: Duration = Duration::from_secs(10);
+
+    /// The last time that a gateway takes, by its clock.
+    pub fn last_at(now_micros: u64) -> HybridTime {
+        HybridTime(now_micros.saturating_add(HybridTime::AHEAD_MAX.as_micros() as u64))
+    }
+
+    #[must_use]
+    pub fn next(self) -> HybridTime {
+        HybridTime(self.0.saturating_add(1))
+    }
+}
 
 /// When a register was assigned. The mark orders what is of one time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -14,8 +14,14 @@ pub enum OperationError {
     Type { table: String, column: String, is: &'static str, wants: String },
     #[error("the key {key:?} does not fit the primary key of table {table:?}: {problem}")]
     Key { table: String, key: RowKey, problem: String },
-    #[error("table {table:?} merges, and apps cannot write to it yet: make it onConflict \"manual\", or strong")]
+    #[error(
+        "table {table:?} merges, and was written by something else than an effect: use a client that makes effects"
+    )]
     NoEffect { table: String },
+    #[error(
+        "column {column:?} of table {table:?} is written when its row is inserted, as the table merges: make it a register, a set or a counter"
+    )]
+    InsertedOnly { table: String, column: String },
     #[error("rows of the live table {table:?} are neither created nor deleted")]
     LifeOfLiveRow { table: String },
     #[error("one mutation writes to tables {first} and {other}, which do not commit together: make it two mutations")]
@@ -49,8 +55,7 @@ impl Schema {
         if column.accepts(table.stored_kind(column.kind), &write.operation) {
             return Ok(());
         }
-        let wants = in_words(&write.operation);
-        Err(OperationError::Type { table: name.into(), column: column_name.into(), is: column.kind.name(), wants })
+        Err(column.refuses(name, column_name, &write.operation))
     }
 
     /// # Errors
@@ -146,7 +151,7 @@ impl Table {
         })
     }
 
-    fn find_column(&self, name: &str, id: ColumnId) -> Result<(&str, &Column), OperationError> {
+    pub(super) fn find_column(&self, name: &str, id: ColumnId) -> Result<(&str, &Column), OperationError> {
         let found = self.column(id).filter(|(column, _)| !self.key.iter().any(|key| key == column));
         found.ok_or_else(|| OperationError::UnknownColumn { table: name.into(), column: id })
     }
@@ -157,7 +162,12 @@ impl Column {
         scalar.holds(value) || (self.optional && *value == Value::Null)
     }
 
-    fn accepts(&self, kind: ColumnType, operation: &Operation) -> bool {
+    pub(super) fn refuses(&self, table: &str, own: &str, operation: &Operation) -> OperationError {
+        let (is, wants) = (self.kind.name(), in_words(operation));
+        OperationError::Type { table: table.into(), column: own.into(), is, wants }
+    }
+
+    pub(super) fn accepts(&self, kind: ColumnType, operation: &Operation) -> bool {
         match (operation, kind) {
             (Operation::Put(value), ColumnType::Scalar(scalar))
             | (Operation::Assign(value), ColumnType::Register(scalar)) => self.holds(scalar, value),

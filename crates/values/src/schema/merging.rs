@@ -2,13 +2,54 @@
 //!
 //! Invariant: every column of such a table is of a type whose effects commute. So any two transactions on it may come in any order, in any data centre.
 
-use super::{Column, ColumnType, Consistency, Offline, OnConflict, Scalar, Schema, SchemaError, Table};
-use crate::{Effect, TableId};
+use super::{Column, ColumnType, Consistency, Offline, OnConflict, OperationError, Scalar, Schema, SchemaError, Table};
+use crate::{Cell, Effect, Operation, TableId};
 
 impl Schema {
     /// Whether a table is there, and merges.
     pub fn merges(&self, table: TableId) -> bool {
         self.table_by_id(table).is_some_and(Table::merges)
+    }
+
+    /// Whether any table merges.
+    pub fn any_merges(&self) -> bool {
+        self.tables().any(|(_, table)| table.merges())
+    }
+
+    /// Whether an app may change a cell of a table that merges by a plain operation, of which its client makes an effect.
+    ///
+    /// # Errors
+    /// [`OperationError::InsertedOnly`] for a scalar; otherwise as [`Schema::check_write`].
+    pub fn check_change(&self, cell: &Cell, operation: &Operation) -> Result<(), OperationError> {
+        self.check_content(cell, operation)?;
+        let (name, table) = self.find(cell.table)?;
+        let (column_name, column) = table.find_column(name, cell.column)?;
+        match column.kind {
+            ColumnType::Scalar(_) => {
+                Err(OperationError::InsertedOnly { table: name.into(), column: column_name.into() })
+            }
+            ColumnType::Register(_)
+            | ColumnType::Counter
+            | ColumnType::Set(_)
+            | ColumnType::List { .. }
+            | ColumnType::Map(_)
+            | ColumnType::Text => Ok(()),
+        }
+    }
+
+    /// The same, of the first content of a row.
+    ///
+    /// # Errors
+    /// As [`Schema::check_write`].
+    pub fn check_content(&self, cell: &Cell, operation: &Operation) -> Result<(), OperationError> {
+        let (name, table) = self.find(cell.table)?;
+        table.check_key_of(name, &cell.row)?;
+        let (column_name, column) = table.find_column(name, cell.column)?;
+        let is_total = matches!(operation, Operation::PutTotal(_));
+        if column.accepts(column.kind, operation) && !is_total {
+            return Ok(());
+        }
+        Err(column.refuses(name, column_name, operation))
     }
 }
 

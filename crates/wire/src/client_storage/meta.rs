@@ -8,7 +8,7 @@ use crate::limits::{CLIENT_STORAGE, NAME};
 use crate::{DecodeError, EncodeError, frame};
 
 /// The version of a client's storage that is written here. All versions from 1 to this one are read.
-pub const FORMAT_VERSION: u32 = 6;
+pub const FORMAT_VERSION: u32 = 7;
 
 /// The version since which a device has a secret.
 const SECRETS: u32 = 4;

@@ -1,6 +1,6 @@
 //! Mutations of a client's queue.
 
-use iolite_values::{Counter, Id};
+use iolite_values::{Counter, Id, Write};
 
 use super::StoredLogCall;
 use crate::encoding::{Reader, Writer, identity};
@@ -22,6 +22,8 @@ pub struct StoredMutation {
     pub status: MutationStatus,
     /// The part that only operations of logs have.
     pub log: Option<StoredLogCall>,
+    /// The effects of a call that has taken place at the device, of tables that merge. A closure that did so has an empty name.
+    pub effects: Option<Vec<Write>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,7 +52,7 @@ impl StoredMutation {
     /// [`DecodeError`]: the storage is damaged.
     pub fn decode(bytes: &[u8]) -> Result<StoredMutation, DecodeError> {
         let stored = frame::decode(bytes, shapes::STORED_MUTATION, CLIENT_STORAGE)?;
-        StoredMutation::read(stored, &Reader::default())
+        StoredMutation::read(stored, &mut Reader::default())
     }
 
     pub(crate) fn write(&self, writer: &mut Writer) -> proto::StoredMutation {
@@ -69,10 +71,11 @@ impl StoredMutation {
             status: status.into(),
             reason,
             log: self.log.as_ref().map(|log| log.write(writer)),
+            effects: self.effects.as_ref().map(|writes| proto::StoredEffects { writes: writer.writes(writes) }),
         }
     }
 
-    pub(crate) fn read(stored: proto::StoredMutation, reader: &Reader) -> Result<StoredMutation, DecodeError> {
+    pub(crate) fn read(stored: proto::StoredMutation, reader: &mut Reader) -> Result<StoredMutation, DecodeError> {
         let unknown = DecodeError::malformed("a mutation of no known status");
         let status = match proto::MutationStatus::try_from(stored.status).map_err(|_| unknown)? {
             proto::MutationStatus::Unspecified => return Err(unknown),
@@ -92,6 +95,7 @@ impl StoredMutation {
             ticket: if stored.ticket.is_empty() { None } else { Some(identity(&stored.ticket)?) },
             status,
             log: stored.log.map(|log| StoredLogCall::read(log, reader)).transpose()?,
+            effects: stored.effects.map(|effects| reader.writes(effects.writes)).transpose()?,
         })
     }
 }

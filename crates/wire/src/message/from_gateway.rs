@@ -28,6 +28,8 @@ pub struct Welcome {
     pub store: StoreIncarnation,
     /// Whether the resume token is good: held interests get changes. Otherwise they get snapshots.
     pub resumed: bool,
+    /// The server's clock, in microseconds since 1970, if it says so: a device whose clock is wrong bounds the times of its effects by it.
+    pub clock_micros: Option<u64>,
 }
 
 /// The only message that changes what a client sees: applied whole, or not at all.

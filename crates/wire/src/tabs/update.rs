@@ -101,6 +101,7 @@ pub(super) fn read(update: proto::TabUpdate, reader: &mut Reader) -> Result<TabU
     let pending = pending.collect::<Result<_, _>>()?;
     let ended = each(update.ended, |end| StoredEnd::read(end, reader))?;
     let refused = update.refused.into_iter().map(|refused| StoredMutation::read(refused, reader));
+    let refused = refused.collect::<Result<_, _>>()?;
     let declined = update.declined.into_iter().map(|declined| read_declined(declined, reader));
     Ok(TabUpdate {
         number: UpdateNumber(update.number),
@@ -112,7 +113,7 @@ pub(super) fn read(update: proto::TabUpdate, reader: &mut Reader) -> Result<TabU
         unavailable: update.unavailable.into_iter().map(SubscriptionId).collect(),
         pending,
         ended,
-        refused: refused.collect::<Result<_, _>>()?,
+        refused,
         dismissed: update.dismissed.into_iter().map(Counter).collect(),
         declined: declined.collect::<Result<_, _>>()?,
         withdrawn: update.withdrawn.into_iter().map(Counter).collect(),

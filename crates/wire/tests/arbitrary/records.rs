@@ -112,8 +112,9 @@ pub fn stored_mutation() -> BoxedStrategy<StoredMutation> {
     let log = (".{0,8}", key(), any::<[u8; 16]>(), option::of(timestamp()))
         .prop_map(|(log, instance, seed, committed)| StoredLogCall { log, instance, seed, committed });
     let parts = (counter(), ".{0,8}", ".{0,8}", any::<u64>(), option::of(id()), status, option::of(log));
+    let parts = (parts, option::of(writes()));
     parts
-        .prop_map(|(counter, name, arguments, called_at_micros, ticket, status, log)| StoredMutation {
+        .prop_map(|((counter, name, arguments, called_at_micros, ticket, status, log), effects)| StoredMutation {
             counter,
             name,
             arguments,
@@ -121,6 +122,7 @@ pub fn stored_mutation() -> BoxedStrategy<StoredMutation> {
             ticket,
             status,
             log,
+            effects,
         })
         .boxed()
 }

@@ -162,10 +162,12 @@ pub fn goodbye() -> impl Strategy<Value = Goodbye> {
 }
 
 pub fn from_gateway() -> BoxedStrategy<FromGateway> {
-    let welcome = (version(), id(), any::<bool>()).prop_map(|(version, store, resumed)| Welcome {
+    let clock = option::of(any::<u64>());
+    let welcome = (version(), id(), any::<bool>(), clock).prop_map(|(version, store, resumed, clock_micros)| Welcome {
         version,
         store: StoreIncarnation(store),
         resumed,
+        clock_micros,
     });
     prop_oneof![
         1 => welcome.prop_map(FromGateway::Welcome),

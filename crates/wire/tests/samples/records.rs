@@ -15,7 +15,9 @@ use iolite_wire::logs::{LogEntry, LogState};
 use iolite_wire::message::RowSnapshot;
 
 use super::session::{client, schema, store};
-use super::values::{cell, column, every_operation, every_state, key, later_operations, ranges, table, time, write};
+use super::values::{
+    cell, column, every_effect, every_operation, every_state, key, later_operations, ranges, table, time, write,
+};
 use crate::decoders::Content;
 
 pub fn transaction() -> TransactionId {
@@ -61,6 +63,7 @@ pub fn mutation(status: MutationStatus, ticket: Option<Id>) -> StoredMutation {
         ticket,
         status,
         log: None,
+        effects: None,
     }
 }
 
@@ -160,6 +163,13 @@ fn client_storage() -> Vec<(&'static str, &'static str, Content)> {
                 StoredLogCall { log: "sheet".into(), instance: key("budget"), seed: [7; 16], committed: Some(time(5)) };
             let waiting = mutation(MutationStatus::Waiting, None);
             Content::Mutation(vec![StoredMutation { log: Some(log), ..waiting }])
+        }),
+        ("stored_effects", "a call that has taken place in a table that merges", {
+            let waiting = mutation(MutationStatus::Waiting, None);
+            Content::Mutation(vec![StoredMutation {
+                effects: Some(every_effect().into_iter().map(write).collect()),
+                ..waiting
+            }])
         }),
         ("stored_log", "a log that is replayed up to a place", {
             let (log, instance) = ("sheet".to_owned(), key("budget"));

@@ -132,7 +132,8 @@ pub fn log_members() -> Advance {
 pub fn all() -> Vec<(&'static str, &'static str, Content)> {
     let from_client = Content::FromClient;
     let from_gateway = Content::FromGateway;
-    let welcome = Welcome { version: ProtocolVersion(1), store: store(), resumed: true };
+    let clock_micros = Some(1_740_000_000_000_000);
+    let welcome = Welcome { version: ProtocolVersion(1), store: store(), resumed: true, clock_micros };
     let interests = || {
         let all = Interest::Range { table: table(), range: KeyRange::all() };
         vec![(1, Interest::Cell(cell("chair"))), (2, all), (300, Interest::Cell(cell("chair")))]

@@ -11,6 +11,7 @@ mod live;
 mod log_views;
 mod logs;
 mod memory;
+mod merging;
 mod notes;
 mod numbers;
 mod offline;

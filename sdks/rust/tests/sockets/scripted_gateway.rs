@@ -29,7 +29,12 @@ impl ScriptedGateway {
         let socket = tokio_tungstenite::accept_async(socket).await.expect("it speaks WebSocket");
         let mut gateway = ScriptedGateway { socket, encoder: SessionEncoder::new(), decoder: SessionDecoder::new() };
         assert!(matches!(gateway.hear().await, FromClient::Hello(_)));
-        let welcome = Welcome { version: ProtocolVersion::CURRENT, store: StoreIncarnation::default(), resumed: false };
+        let welcome = Welcome {
+            version: ProtocolVersion::CURRENT,
+            store: StoreIncarnation::default(),
+            resumed: false,
+            clock_micros: None,
+        };
         gateway.say(FromGateway::Welcome(welcome)).await;
         gateway
     }

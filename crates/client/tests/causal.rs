@@ -1,0 +1,392 @@
+//! Tables that merge: calls that take place at the device, and how they go to the store.
+
+mod harness;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use harness::{Harness, Stop, at, key};
+use iolite_client::{Content, MutationStatus, Pending, RunOf, Transaction, View};
+use iolite_machine::WallTime;
+use iolite_values::{
+    Attempt, Cell, CellState, ColumnId, Counter, Decision, Effect, HybridTime, Id, Lives, Mark, Operation, Row,
+    StoreIncarnation, TableId, Value, Write,
+};
+use iolite_wire::message::{Advance, FromGateway, Outcome, ProtocolVersion, Verdict, Welcome};
+
+const SCHEMA: &str = r#"{"tables":{
+  "people":{"columns":{"id":{"type":"int"},"born":{"type":"int","default":0},"status":{"type":"register","of":"string"},"friends":{"type":"set","of":"int"},"visits":{"type":"counter"}},"key":["id"],"consistency":"causal","onConflict":"merge"},
+  "hits":{"columns":{"id":{"type":"int"},"value":{"type":"counter"}},"key":["id"],"live":true}}}"#;
+
+fn people() -> TableId {
+    TableId::of("people")
+}
+
+fn person(id: i64, column: &str) -> Cell {
+    Cell { table: people(), row: key(id), column: ColumnId::of(column) }
+}
+
+fn hits() -> Cell {
+    Cell { table: TableId::of("hits"), row: key(1), column: ColumnId::of("value") }
+}
+
+fn join(tx: &mut Transaction<'_>, id: i64) -> Result<(), Stop> {
+    let status = (ColumnId::of("status"), vec![Operation::Assign(Value::from("new"))]);
+    Ok(tx.insert(people(), &key(id), Content::from([status]))?)
+}
+
+fn with_mutators(mut harness: Harness) -> Harness {
+    harness.mutator("join", |tx| join(tx, 1));
+    harness.mutator("visit", |tx| Ok(tx.write(person(1, "visits"), Operation::Add(1))?));
+    harness.mutator("say", |tx| Ok(tx.write(person(1, "status"), Operation::Assign(Value::from("at sea")))?));
+    harness.mutator("say more", |tx| Ok(tx.write(person(1, "status"), Operation::Assign(Value::from("in port")))?));
+    harness.mutator("part", |tx| Ok(tx.write(person(1, "friends"), Operation::Remove(Value::Int(7)))?));
+    harness.mutator("leave", |tx| Ok(tx.delete(people(), &key(1))?));
+    harness.mutator("look", |tx| {
+        tx.row(people(), &key(1))?;
+        Err(Stop::Abort("seen enough"))
+    });
+    harness.mutator("count", |tx| {
+        let visits = tx.cell(&person(1, "visits"))?;
+        let CellState::Counter(visits) = visits.unwrap_or(CellState::Counter(0)) else { panic!("a counter") };
+        Ok(tx.write(hits(), Operation::Add(visits))?)
+    });
+    harness
+}
+
+fn app() -> Harness {
+    with_mutators(Harness::with_schema(SCHEMA))
+}
+
+/// The same app, opened again.
+fn opened(storage: BTreeMap<Vec<u8>, Vec<u8>>) -> Harness {
+    Harness::on_with_schema(storage, SCHEMA)
+}
+
+/// A row as effects of others left it: one life, which is named 1, with a status, a friend and three visits.
+fn loaded() -> Row {
+    let mut row = Row::default();
+    let stamp = iolite_values::Stamp { time: HybridTime(5_000_000), mark: Mark(2) };
+    for (column, effect) in [
+        (ColumnId::ROW, Lives::insertion(Mark(1))),
+        (ColumnId::of("status"), Effect::Assign { stamp, value: Value::from("old") }),
+        (ColumnId::of("friends"), Effect::Insert { value: Value::Int(7), mark: Mark(3) }),
+        (ColumnId::of("visits"), Effect::Add { life: Mark(1), amount: 3 }),
+    ] {
+        row.apply(column, &Operation::Merge(effect.into())).expect("its type");
+    }
+    row
+}
+
+/// An app that holds row 1, as others left it.
+fn app_with_row() -> Harness {
+    let mut harness = app();
+    harness.connect();
+    harness.react(View::Optimistic, |tx| Ok(tx.row(people(), &key(1)).map(drop)?));
+    harness.load(10, &[(people(), key(1), loaded())]);
+    harness
+}
+
+fn shown(harness: &mut Harness) -> Option<(CellState, CellState)> {
+    let seen = std::rc::Rc::new(std::cell::RefCell::new(None));
+    let of_run = seen.clone();
+    harness.react(View::Optimistic, move |tx| {
+        let row = tx.row(people(), &key(1))?;
+        let cell = |row: &Row, column| row.cell(ColumnId::of(column)).cloned().unwrap_or(CellState::Counter(0));
+        *of_run.borrow_mut() = row.map(|row| (cell(&row, "status"), cell(&row, "visits")));
+        Ok(())
+    });
+    seen.take()
+}
+
+fn said(status: &str, visits: i64) -> Option<(CellState, CellState)> {
+    Some((CellState::Register(Value::from(status)), CellState::Counter(visits)))
+}
+
+fn effects(writes: &[Write]) -> Vec<Effect> {
+    let effect = |write: &Write| match &write.operation {
+        Operation::Merge(effect) => (**effect).clone(),
+        other => panic!("{other:?} is no effect"),
+    };
+    writes.iter().map(effect).collect()
+}
+
+fn committed(decision: &Decision) -> &[Write] {
+    match decision {
+        Decision::Commit(writes) => writes,
+        Decision::Abort(reason) => panic!("{reason}"),
+    }
+}
+
+fn times(writes: &[Write]) -> Vec<HybridTime> {
+    effects(writes).iter().filter_map(Effect::time).collect()
+}
+
+fn welcome(clock_micros: u64) -> FromGateway {
+    let (store, version) = (StoreIncarnation(Id::from_u128(1)), ProtocolVersion::CURRENT);
+    FromGateway::Welcome(Welcome { version, store, resumed: true, clock_micros: Some(clock_micros) })
+}
+
+#[test]
+fn a_call_takes_place_offline_and_is_sent_as_it_was_stored() {
+    let mut harness = app();
+    harness.mutate("join");
+    let visit = harness.mutate("visit");
+    let Pending { durable, sent, .. } = pending(&harness, visit);
+    assert!(durable && !sent);
+    assert_eq!(shown(&mut harness), said("new", 1));
+
+    // Without its mutators nothing can run again, and nothing has to.
+    let mut harness = opened(harness.storage);
+    assert_eq!(shown(&mut harness), said("new", 1));
+    harness.connect();
+    let submits = harness.take_submits();
+    assert_eq!(submits.iter().map(|submit| submit.counter).collect::<Vec<_>>(), [Counter(1), Counter(2)]);
+    assert_eq!(submits[1].follows, Some(Counter(1)));
+    assert!(submits.iter().all(|submit| submit.reads.is_empty()));
+    let added = effects(committed(&submits[1].decision));
+    assert!(matches!(added[..], [Effect::Touch { .. }, Effect::Add { amount: 1, .. }]), "{added:?}");
+    assert_eq!(harness.runs_of(RunOf::Mutation(visit)), 0);
+
+    // After a conflict the same effects are sent again.
+    let conflict = |submit: &iolite_wire::message::Submit| Outcome {
+        counter: submit.counter,
+        attempt: submit.attempt,
+        verdict: Verdict::Conflict(at(20)),
+    };
+    harness.advance(Advance { to: at(20), outcomes: submits.iter().map(conflict).collect(), ..Advance::default() });
+    harness.pass(Duration::from_secs(1));
+    let again = harness.take_submits();
+    let decisions = |submits: &[iolite_wire::message::Submit]| -> Vec<Decision> {
+        submits.iter().map(|submit| submit.decision.clone()).collect()
+    };
+    assert_eq!(decisions(&again), decisions(&submits));
+    let outcome = |submit: &iolite_wire::message::Submit| Outcome {
+        counter: submit.counter,
+        attempt: submit.attempt,
+        verdict: Verdict::Committed(at(25 + submit.counter.0)),
+    };
+    harness.advance(Advance { to: at(30), outcomes: again.iter().map(outcome).collect(), ..Advance::default() });
+    assert_eq!(*harness.last_status(visit), MutationStatus::Confirmed { at: at(27) });
+}
+
+fn pending(harness: &Harness, counter: Counter) -> Pending {
+    match harness.last_status(counter) {
+        MutationStatus::Pending(pending) => pending.clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn effects_say_what_their_writer_saw() {
+    let mut harness = app_with_row();
+    for call in ["visit", "say", "part", "leave"] {
+        harness.mutate(call);
+    }
+    let submits = harness.take_submits();
+    let made: Vec<Vec<Effect>> = submits.iter().map(|submit| effects(committed(&submit.decision))).collect();
+    let [visit, say, part, leave] = &made[..] else { panic!("{made:?}") };
+    let touched = |effects: &[Effect]| match &effects[0] {
+        Effect::Touch { life, mark, seen } => (*life, *mark, seen.clone()),
+        other => panic!("{other:?}"),
+    };
+    // Each keeps the row in its life, by a mark in place of the one before it.
+    let (life, first, seen) = touched(visit);
+    assert_eq!((life, seen), (Mark(1), [Mark(1)].into()));
+    assert_eq!(visit[1], Effect::Add { life: Mark(1), amount: 1 });
+    assert_eq!(touched(say).2, [first].into());
+    // The device's clock is behind what the register has: the stamp is above that all the same.
+    assert_eq!(say[1].time(), Some(HybridTime(5_000_001)));
+    assert_eq!(part[1], Effect::Remove { value: Value::Int(7), seen: [Mark(3)].into() });
+    assert_eq!(leave[..], [Effect::Bury { seen: [touched(part).1].into() }]);
+    assert_eq!(shown(&mut harness), None);
+}
+
+#[test]
+fn an_insertion_after_a_deletion_begins_anew() {
+    let mut harness = app_with_row();
+    harness.mutate("leave");
+    let join = harness.mutate("join");
+    assert_eq!(shown(&mut harness), said("new", 0));
+    let submit = harness.take_submits().pop().expect("the insertion");
+    assert_eq!(submit.counter, join);
+    let made = effects(committed(&submit.decision));
+    assert!(made[0].is_insertion(), "{made:?}");
+    assert!(made.contains(&Effect::Remove { value: Value::Int(7), seen: [Mark(3)].into() }), "{made:?}");
+    assert_eq!(made.iter().filter_map(Effect::time).count(), 2, "its scalar and its register are assigned");
+}
+
+#[test]
+fn what_took_place_is_not_taken_back() {
+    let mut harness = app();
+    let join = harness.mutate("join");
+    assert!(!harness.client.cancel(join));
+    assert_eq!(harness.client.pending().count(), 1);
+}
+
+#[test]
+fn one_that_gives_up_on_rows_that_merge_ends_at_once() {
+    let mut harness = app();
+    harness.mutate("join");
+    let look = harness.mutate("look");
+    assert_eq!(*harness.last_status(look), MutationStatus::Rejected { reason: "seen enough".into() });
+    harness.connect();
+    assert_eq!(harness.take_submits().len(), 1);
+}
+
+#[test]
+fn so_many_are_sent_ahead_and_the_others_wait() {
+    let mut harness = app();
+    harness.mutate("join");
+    for _ in 0..200 {
+        harness.mutate("visit");
+    }
+    assert_eq!(shown(&mut harness), said("new", 200));
+    harness.connect();
+    let submits = harness.take_submits();
+    assert_eq!(submits.len(), 128);
+    let first = Outcome { counter: Counter(1), attempt: submits[0].attempt, verdict: Verdict::Committed(at(20)) };
+    harness.advance(Advance { to: at(20), outcomes: vec![first], ..Advance::default() });
+    assert_eq!(harness.take_submits().len(), 1);
+}
+
+/// A call that waited for data takes place after others that were made later, and were sent meanwhile.
+#[test]
+fn one_that_waited_for_data_takes_its_place_before_later_ones() {
+    let mut harness = app();
+    harness.connect();
+    let early = harness.mutate("visit");
+    assert!(pending(&harness, early).waits_for_data);
+    harness.mutator("join two", |tx| join(tx, 2));
+    harness.mutator("visit two", |tx| Ok(tx.write(person(2, "visits"), Operation::Add(1))?));
+    harness.mutate("join two");
+    for _ in 0..150 {
+        harness.mutate("visit two");
+    }
+    assert_eq!(harness.take_submits().len(), 128);
+    harness.load(10, &[(people(), key(1), loaded())]);
+    let submits = harness.take_submits();
+    assert_eq!(submits.iter().map(|submit| submit.counter).collect::<Vec<_>>(), [early]);
+    let added = effects(committed(&submits[0].decision));
+    assert!(added.contains(&Effect::Add { life: Mark(1), amount: 1 }), "{added:?}");
+}
+
+#[test]
+fn a_strong_mutation_waits_for_what_it_has_read() {
+    let mut harness = app_with_row();
+    let visit = harness.mutate("visit");
+    let count = harness.mutate("count");
+    let submits = harness.take_submits();
+    assert_eq!(submits.iter().map(|submit| submit.counter).collect::<Vec<_>>(), [visit]);
+    let changes = committed(&submits[0].decision).to_vec();
+    let outcome = Outcome { counter: visit, attempt: Attempt(1), verdict: Verdict::Committed(at(20)) };
+    harness.advance(Advance { to: at(20), changes, outcomes: vec![outcome], ..Advance::default() });
+    let submits = harness.take_submits();
+    assert_eq!(submits.iter().map(|submit| submit.counter).collect::<Vec<_>>(), [count]);
+    assert_eq!(committed(&submits[0].decision)[0].operation, Operation::Add(4));
+}
+
+#[test]
+fn a_transaction_of_effects_has_so_many_bytes() {
+    let mut harness = app();
+    harness.mutate("join");
+    let long = |bytes: usize| Operation::Assign(Value::from("x".repeat(bytes).as_str()));
+    let limit = Effect::TRANSACTION_BYTES_MAX;
+    harness.mutator("much", move |tx| Ok(tx.write(person(1, "status"), long(limit - 200))?));
+    harness.mutator("more", move |tx| Ok(tx.write(person(1, "status"), long(limit))?));
+    let much = harness.mutate("much");
+    assert!(pending(&harness, much).durable);
+    let more = harness.mutate("more");
+    let MutationStatus::Cancelled { reason } = harness.last_status(more) else { panic!("it is refused") };
+    assert!(reason.contains("split it"), "{reason}");
+}
+
+/// The device's clock is a century ahead. What it wrote offline gets times that a gateway takes, in order, and is stored before it is sent.
+#[test]
+fn times_that_a_gateway_would_refuse_are_lowered_before_they_are_sent() {
+    let mut harness = app();
+    let server = harness.now.wall.as_micros() + 60_000_000;
+    harness.now.wall = WallTime::from_micros(server + 3_000_000_000_000_000);
+    for call in ["join", "say", "say more"] {
+        harness.mutate(call);
+    }
+    harness.stores = false;
+    harness.link();
+    harness.tell(welcome(server));
+    assert_eq!(harness.take_submits().len(), 0, "they are not stored yet");
+    harness.store();
+    let submits = harness.take_submits();
+    let sent: Vec<HybridTime> = submits.iter().flat_map(|submit| times(committed(&submit.decision))).collect();
+    assert_eq!(sent.len(), 4);
+    assert!(sent.is_sorted() && sent.windows(2).all(|two| two[0] < two[1]), "{sent:?}");
+    assert!(sent.iter().all(|time| *time <= HybridTime::last_at(server)), "{sent:?}");
+    assert_eq!(shown(&mut harness), said("in port", 0));
+    // From now on the server's clock is known.
+    harness.stores = true;
+    harness.mutate("say");
+    let last = times(committed(&harness.take_submits().remove(0).decision));
+    assert!(last[0] <= HybridTime::last_at(server) && last[0] > sent[3], "{last:?}");
+    let mut again = opened(harness.storage);
+    again.link();
+    again.tell(welcome(server));
+    again.advance(Advance { to: again.client.at(), ..Advance::default() });
+    let kept: Vec<HybridTime> =
+        again.take_submits().iter().flat_map(|submit| times(committed(&submit.decision))).collect();
+    assert_eq!(kept[..4], sent[..], "what may have been sent is sent unchanged");
+}
+
+#[test]
+fn a_closure_works_offline_if_it_writes_tables_that_merge() {
+    let mut harness = app();
+    harness.mutator("closure", |tx| join(tx, 1));
+    let call = |harness: &mut Harness| {
+        let counter = harness.client.transact(harness.now.wall).expect("a table merges");
+        harness.settle();
+        counter
+    };
+    let merging = call(&mut harness);
+    assert!(pending(&harness, merging).durable);
+    harness.mutator("closure", |tx| Ok(tx.write(hits(), Operation::Add(1))?));
+    let strong = call(&mut harness);
+    let MutationStatus::Cancelled { reason } = harness.last_status(strong) else { panic!("it needs a connection") };
+    assert!(reason.contains("give it a name"), "{reason}");
+    let mut harness = opened(harness.storage);
+    assert_eq!(shown(&mut harness), said("new", 0));
+    assert_eq!(harness.client.pending().next().map(|own| own.name), Some(None));
+    harness.connect();
+    assert_eq!(harness.take_submits().len(), 1);
+    let mut strong_only = Harness::new();
+    assert!(strong_only.client.transact(strong_only.now.wall).is_err());
+    strong_only.settle();
+}
+
+#[test]
+fn what_does_not_fit_a_later_version_of_the_app_is_refused_and_kept() {
+    let mut harness = app();
+    harness.mutate("join");
+    let visit = harness.mutate("visit");
+    let narrower = SCHEMA.replace(r#","visits":{"type":"counter"}"#, "");
+    let mut harness = Harness::on_with_schema(harness.storage, &narrower);
+    harness.connect();
+    let submits = harness.take_submits();
+    assert!(matches!(submits[0].decision, Decision::Commit(_)));
+    let Decision::Abort(reason) = &submits[1].decision else { panic!("it does not fit") };
+    assert!(reason.contains("this version of the app"), "{reason}");
+    let outcomes = vec![
+        Outcome { counter: submits[0].counter, attempt: submits[0].attempt, verdict: Verdict::Committed(at(20)) },
+        Outcome { counter: visit, attempt: submits[1].attempt, verdict: Verdict::Aborted },
+    ];
+    harness.advance(Advance { to: at(20), outcomes, ..Advance::default() });
+    let refused: Vec<_> = harness.client.refused().map(|own| &*own.name).collect();
+    assert_eq!(refused, ["visit"]);
+}
+
+#[test]
+fn a_scalar_is_written_when_its_row_is_inserted() {
+    let mut harness = app();
+    harness.mutate("join");
+    harness.mutator("born", |tx| Ok(tx.write(person(1, "born"), Operation::Put(Value::Int(1970)))?));
+    let born = harness.mutate("born");
+    let MutationStatus::Cancelled { reason } = harness.last_status(born) else { panic!("it is refused") };
+    assert!(reason.contains("make it a register"), "{reason}");
+}
