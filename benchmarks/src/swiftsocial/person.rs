@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
-use iolite::{Client, MutationStatus, Options, View};
+use iolite::{Client, MutationHandle, MutationStatus, Options, View};
 use tokio::sync::Barrier;
 
 use super::Shape;
@@ -76,7 +76,7 @@ impl Person {
         for number in 1_u64.. {
             let plan = plans.next();
             let called = Instant::now();
-            let waited = self.run(plan).await?;
+            let waited = self.run(plan, called, fast).await?;
             self.tally.record(plan.kind, waited, called.elapsed(), fast);
             if number.is_multiple_of(LOOKS_EVERY) {
                 self.held.keep_within();
@@ -90,7 +90,7 @@ impl Person {
         Ok(self)
     }
 
-    async fn run(&mut self, plan: Plan) -> anyhow::Result<Waited> {
+    async fn run(&mut self, plan: Plan, called: Instant, fast: Duration) -> anyhow::Result<Waited> {
         match plan.kind {
             Kind::Page | Kind::Stranger => self.read_page(plan.target).await,
             Kind::Friends => {
@@ -99,7 +99,12 @@ impl Person {
                 read?;
                 Ok(waited)
             }
-            Kind::Status | Kind::Post | Kind::Befriend => self.write(plan).await,
+            Kind::Status | Kind::Post | Kind::Befriend => {
+                let (handle, waited) = self.call(plan)?;
+                self.tally.record_shown(called.elapsed(), fast);
+                handle.durable().await?;
+                Ok(waited)
+            }
         }
     }
 
@@ -115,8 +120,8 @@ impl Person {
         Ok(waited)
     }
 
-    /// Ends when the call is on the device's disk.
-    async fn write(&mut self, plan: Plan) -> anyhow::Result<Waited> {
+    /// Calls a mutation. The app sees its effect when this returns.
+    fn call(&mut self, plan: Plan) -> anyhow::Result<(MutationHandle, Waited)> {
         let (by, to) = (self.user.name(), plan.target.name());
         let handle = match plan.kind {
             Kind::Status => {
@@ -138,8 +143,7 @@ impl Person {
         };
         self.posts += 1;
         let waits = matches!(handle.status(), MutationStatus::Pending(pending) if pending.waits_for_data);
-        handle.durable().await?;
-        Ok(if waits { Waited::ForData } else { Waited::Not })
+        Ok((handle, if waits { Waited::ForData } else { Waited::Not }))
     }
 
     /// Waits until nothing is pending.

@@ -51,9 +51,13 @@ pub fn figures(cells: &mut Cells, tally: &Tally, shape: Shape, took: Duration) {
     for kind in Kind::ALL {
         cells.push(cell(kind.name(), &tally.figures(|own, _| own == kind)));
     }
+    let shown = tally.shown();
+    cells.push(cell("updates until they are shown", &shown));
     let delay_ms = shape.delay.as_secs_f64() * 1e3;
     if delay_ms > 0.0 {
         cells.ratio("transactions within 0.02 of the delay, of all", all.fast as f64, all.count as f64);
+        let all_shown = (reads.fast + shown.fast) as f64;
+        cells.ratio("transactions within 0.02 of the delay, updates until they are shown", all_shown, all.count as f64);
         cells.ratio("reads within 0.02 of the delay, of all reads", reads.fast as f64, reads.count as f64);
         cells.ratio("updates within 0.02 of the delay, of all updates", updates.fast as f64, updates.count as f64);
     }

@@ -12,7 +12,7 @@ use super::network::{Network, User};
 use crate::child::Address;
 
 #[derive(Table)]
-#[table(name = "people")]
+#[table(name = "people", causal)]
 pub struct PersonRow {
     #[key]
     id: String,
@@ -24,7 +24,7 @@ pub struct PersonRow {
 }
 
 #[derive(Table)]
-#[table(name = "wall")]
+#[table(name = "wall", causal)]
 pub struct Message {
     #[key]
     of: String,
@@ -70,7 +70,7 @@ pub struct Befriend {
 }
 
 /// The consistency of the tables, as reports say it.
-pub const CONSISTENCY: &str = "strong";
+pub const CONSISTENCY: &str = "causal";
 /// Everybody's status at the beginning.
 pub const FIRST_STATUS: &str = "new here";
 

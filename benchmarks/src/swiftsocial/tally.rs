@@ -13,6 +13,8 @@ type Case = (Kind, bool);
 #[derive(Debug, Default)]
 pub struct Tally {
     cases: BTreeMap<Case, Times>,
+    /// Updates from the call until the app sees them, which is before they are durable.
+    shown: Times,
     /// Pages on which a transaction was there in part.
     pub torn: u64,
     /// Pages that showed less than the same client had seen or written before.
@@ -41,19 +43,19 @@ pub struct Figures {
 impl Tally {
     /// `fast` is the longest time that counts as such.
     pub fn record(&mut self, kind: Kind, waited: Waited, took: Duration, fast: Duration) {
-        let times = self.cases.entry((kind, waited == Waited::ForData)).or_default();
-        times.latencies.record(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX));
-        times.count += 1;
-        times.fast += u64::from(took <= fast);
+        self.cases.entry((kind, waited == Waited::ForData)).or_default().record(took, fast);
+    }
+
+    /// The same of an update that the app sees now.
+    pub fn record_shown(&mut self, took: Duration, fast: Duration) {
+        self.shown.record(took, fast);
     }
 
     pub fn add(&mut self, other: &Tally) {
         for (case, more) in &other.cases {
-            let own = self.cases.entry(*case).or_default();
-            own.latencies.add(&more.latencies.counts());
-            own.count += more.count;
-            own.fast += more.fast;
+            self.cases.entry(*case).or_default().add(more);
         }
+        self.shown.add(&other.shown);
         self.torn += other.torn;
         self.went_back += other.went_back;
         self.pages += other.pages;
@@ -61,16 +63,36 @@ impl Tally {
 
     /// The figures of the cases of which a condition holds. It is told the kind, and whether data was waited for.
     pub fn figures(&self, of: impl Fn(Kind, bool) -> bool) -> Figures {
-        let mut figures = Figures::default();
-        let mut latencies = Latencies::default();
+        let (mut sum, mut misses) = (Times::default(), 0);
         for ((_, missed), times) in self.cases.iter().filter(|((kind, missed), _)| of(*kind, *missed)) {
-            latencies.add(&times.latencies.counts());
-            figures.count += times.count;
-            figures.fast += times.fast;
-            figures.misses += if *missed { times.count } else { 0 };
+            sum.add(times);
+            misses += if *missed { times.count } else { 0 };
         }
-        figures.latency_ms = latencies.percentiles();
-        figures
+        Figures { misses, ..sum.figures() }
+    }
+
+    /// Of updates until the app sees them.
+    pub fn shown(&self) -> Figures {
+        self.shown.figures()
+    }
+}
+
+impl Times {
+    fn record(&mut self, took: Duration, fast: Duration) {
+        self.latencies.record(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX));
+        self.count += 1;
+        self.fast += u64::from(took <= fast);
+    }
+
+    fn add(&mut self, other: &Times) {
+        self.latencies.add(&other.latencies.counts());
+        self.count += other.count;
+        self.fast += other.fast;
+    }
+
+    fn figures(&self) -> Figures {
+        let Times { latencies, count, fast } = self;
+        Figures { count: *count, fast: *fast, misses: 0, latency_ms: latencies.percentiles() }
     }
 }
 
@@ -87,6 +109,7 @@ mod tests {
         }
         other.record(Kind::Stranger, Waited::ForData, millis(100), millis(2));
         other.record(Kind::Post, Waited::Not, millis(2), millis(2));
+        other.record_shown(millis(1), millis(2));
         tally.add(&other);
         let all = tally.figures(|_, _| true);
         assert_eq!((all.count, all.fast, all.misses), (11, 3, 1));
@@ -95,5 +118,6 @@ mod tests {
         assert_eq!((reads.count, reads.fast, reads.misses), (10, 2, 1));
         let hits = tally.figures(|_, missed| !missed);
         assert_eq!((hits.count, hits.misses), (10, 0));
+        assert_eq!((tally.shown().count, tally.shown().fast), (1, 1));
     }
 }
