@@ -49,7 +49,7 @@ impl Ledger {
         self.befriended.extend(&other.befriended);
     }
 
-    /// What the pages of all people show in the end.
+    /// The pages of all people as they have to be in the end.
     fn pages(&self, network: &Network) -> BTreeMap<User, Page> {
         let mut pages: BTreeMap<User, Page> = network.all().map(|user| (user, Page::first(network, user))).collect();
         let mut at = |user: User, change: &mut dyn FnMut(&mut Page)| pages.get_mut(&user).into_iter().for_each(change);
@@ -111,7 +111,7 @@ pub async fn check(
     Ok(())
 }
 
-/// What a client shows in the place of a page, when it still does after a while.
+/// The page that a client shows in place of the right one, if it still does after a while.
 async fn other_than(client: &Client, user: User, wanted: &Page) -> anyhow::Result<Option<Page>> {
     let begun = Instant::now();
     loop {

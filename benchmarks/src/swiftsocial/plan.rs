@@ -47,11 +47,11 @@ pub struct Plans {
     random: Random,
 }
 
-/// Of 12 updates.
+/// Shares of 12 updates.
 const STATUSES: u64 = 5;
 const POSTS: u64 = 5;
 const BEFRIENDINGS: u64 = 2;
-/// Of 88 reads.
+/// Shares of 88 reads.
 const PAGES: u64 = 80;
 const FRIENDS: u64 = 8;
 

@@ -27,7 +27,7 @@ pub struct Tally {
 struct Times {
     latencies: Latencies,
     count: u64,
-    /// Of them, those within 0.02 of the delay.
+    /// Transactions within 0.02 of the delay.
     fast: u64,
 }
 
@@ -71,7 +71,7 @@ impl Tally {
         Figures { misses, ..sum.figures() }
     }
 
-    /// Of updates until the app sees them.
+    /// The figures of updates until the app sees them.
     pub fn shown(&self) -> Figures {
         self.shown.figures()
     }
