@@ -11,6 +11,7 @@ use crate::queries::QueryOptions;
 use crate::queue::QueueOptions;
 use crate::rebase::RebaseOptions;
 use crate::rows::RowsOptions;
+use crate::swiftsocial::SwiftSocialOptions;
 use crate::text::TextOptions;
 use crate::transactions::{TransactionOptions, TransactionWorkload};
 use crate::views::ViewsOptions;
@@ -63,6 +64,8 @@ pub struct Arguments {
     pub queue: QueueOptions,
     #[command(flatten)]
     pub rows: RowsOptions,
+    #[command(flatten)]
+    pub swiftsocial: SwiftSocialOptions,
 }
 
 /// Everything that can be measured, by one name.
@@ -102,6 +105,8 @@ pub enum AppWorkload {
     SyncOverhead,
     /// The cost of a table's consistency for who writes a row and who reads it
     Schemes,
+    /// A social network whose clients hold their friends' pages: what reads and updates wait for
+    Swiftsocial,
 }
 
 /// What the parent tells a client's process.
@@ -180,6 +185,7 @@ impl ValueEnum for AnyWorkload {
                 AnyWorkload::OfApps(AppWorkload::Blob),
                 AnyWorkload::OfApps(AppWorkload::SyncOverhead),
                 AnyWorkload::OfApps(AppWorkload::Schemes),
+                AnyWorkload::OfApps(AppWorkload::Swiftsocial),
             ]
         }
     }

@@ -89,4 +89,10 @@ mod tests {
         let Percentiles { p50, p90, p99 } = parent.percentiles();
         assert!((p50 - 50.0).abs() < 0.1 && (p90 - 90.0).abs() < 0.1 && (p99 - 99.0).abs() < 0.1, "{p50} {p90} {p99}");
     }
+
+    #[test]
+    fn every_latency_in_json_has_the_three_percentiles_that_scripts_know() {
+        let value = serde_json::to_value(Percentiles { p50: 1.0, p90: 2.0, p99: 3.0 }).expect("plain data");
+        assert_eq!(value, serde_json::json!({"p50": 1.0, "p90": 2.0, "p99": 3.0}));
+    }
 }

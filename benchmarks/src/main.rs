@@ -40,6 +40,7 @@ mod rows;
 mod run;
 mod schema;
 mod server;
+mod swiftsocial;
 mod system_run;
 mod talk;
 mod text;

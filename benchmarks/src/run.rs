@@ -6,7 +6,9 @@ use anyhow::bail;
 
 use crate::arguments::{AnyWorkload, AppWorkload, Arguments, Workload};
 use crate::peer::Peer;
-use crate::{diamond, fanout, game, measure, memory, queries, queue, rebase, rows, text, transactions, views};
+use crate::{
+    diamond, fanout, game, measure, memory, queries, queue, rebase, rows, swiftsocial, text, transactions, views,
+};
 
 /// Measures a workload and prints the report.
 ///
@@ -48,6 +50,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
                 AppWorkload::Blob => rows::run_blob(arguments),
                 AppWorkload::SyncOverhead => rows::run_overhead(arguments),
                 AppWorkload::Schemes => rows::run_schemes(arguments),
+                AppWorkload::Swiftsocial => swiftsocial::run(arguments),
             }
         }
         AnyWorkload::OfClients(workload) => {
@@ -80,9 +83,11 @@ fn of_any_app(arguments: &Arguments) -> Option<&'static str> {
 
 /// What was asked for that only other apps have.
 fn of_apps_but(arguments: &Arguments, own: Option<AppWorkload>) -> Option<&'static str> {
-    use AppWorkload::{Blob, Fanout, Game, Query, Queue, Rebase, RetwisDiamond, Schemes, SyncOverhead, Views};
-    let Arguments { game, diamond, fanout, queries, views, rebase, queue, rows, .. } = arguments;
-    let all: [(&[AppWorkload], Option<&'static str>); 15] = [
+    use AppWorkload::{
+        Blob, Fanout, Game, Query, Queue, Rebase, RetwisDiamond, Schemes, Swiftsocial, SyncOverhead, Views,
+    };
+    let Arguments { game, diamond, fanout, queries, views, rebase, queue, rows, swiftsocial, .. } = arguments;
+    let all: [(&[AppWorkload], Option<&'static str>); 16] = [
         (&[Game], game.name_of_any()),
         (&[Game, Views], game.name_of_kill()),
         (&[RetwisDiamond], diamond.name_of_any()),
@@ -98,21 +103,24 @@ fn of_apps_but(arguments: &Arguments, own: Option<AppWorkload>) -> Option<&'stat
         (&[SyncOverhead], rows.name_of_blob()),
         (&[Schemes], rows.name_of_away()),
         (&[Schemes, SyncOverhead], rows.name_of_times()),
+        (&[Swiftsocial], swiftsocial.name_of_any()),
     ];
     all.into_iter().find_map(|(apps, name)| name.filter(|_| own.is_none_or(|own| !apps.contains(&own))))
 }
 
 /// What was asked for that this app does not have.
 fn of_another_app(arguments: &Arguments, workload: AppWorkload) -> Option<&'static str> {
-    use AppWorkload::{Blob, Fanout, Game, Query, Queue, Rebase, RetwisDiamond, Schemes, SyncOverhead, Views};
+    use AppWorkload::{
+        Blob, Fanout, Game, Query, Queue, Rebase, RetwisDiamond, Schemes, Swiftsocial, SyncOverhead, Views,
+    };
     // These start a server of their own, so they may be told to.
-    let starts_its_own = matches!(workload, Views | Blob | SyncOverhead | Schemes);
+    let starts_its_own = matches!(workload, Views | Blob | SyncOverhead | Schemes | Swiftsocial);
     let of_servers = [("--embedded", arguments.embedded && !starts_its_own), ("--target", arguments.target.is_some())];
     let of_servers = of_servers.into_iter().find_map(|(name, is_asked)| is_asked.then_some(name));
     let of_transactions: &[&str] = match workload {
         Game | Fanout | Views => &["--beside"],
         RetwisDiamond => &["--beside", "--keys", "--zipf"],
-        Query | Rebase | Queue | Blob | SyncOverhead | Schemes => &[],
+        Query | Rebase | Queue | Blob | SyncOverhead | Schemes | Swiftsocial => &[],
     };
     let of_apps = of_servers.or(of_apps_but(arguments, Some(workload)));
     of_apps.or(arguments.transactions.name_of_any_but(of_transactions))

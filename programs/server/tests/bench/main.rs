@@ -3,5 +3,6 @@
 mod beside;
 mod killed_game;
 mod rows;
+mod swiftsocial;
 mod views;
 mod workloads;

@@ -29,6 +29,9 @@ fn every_workload_commits_and_loses_nothing_across_a_kill_of_the_server() {
         }
         assert!(report.contains(&format!("\"workload\":\"{workload}\"")), "{report}");
         assert!(report.contains("\"durability\":\"fsync\""), "{report}");
+        let latency = report.split("\"latency_ms\":").last().unwrap_or_default();
+        let [p50, p90, p99] = ["p50", "p90", "p99"].map(|percentile| number(latency, percentile));
+        assert!(p50 > 0.0 && p90 >= p50 && p99 >= p90, "{report}");
     }
 }
 
