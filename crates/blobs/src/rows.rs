@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use iolite_machine::WallTime;
 use iolite_values::{
     Blob, Cell, CellState, ChunkId, ClientId, ColumnId, Element, Id, KeyRange, LeaseName, Operation, Read, Row, RowKey,
-    TableId, Timestamp, Value, Write,
+    TableId, Timestamp, Value, Write, set_of,
 };
 use iolite_wire::blobs::TreeId;
 
@@ -99,7 +99,7 @@ impl Leases {
         if !named.iter().all(is_sealed) {
             return None;
         }
-        let leases: BTreeSet<LeaseName> = named.iter().map(|(lease, _)| *lease).collect();
+        let leases: BTreeSet<LeaseName> = set_of(named.iter().map(|(lease, _)| *lease));
         let reads = leases.iter().map(|lease| lease_read(*lease)).collect();
         let writes = leases.iter().flat_map(|lease| self.deletions(*lease)).collect();
         Some(RowTransaction { snapshot: None, reads, writes })

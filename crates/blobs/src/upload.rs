@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use iolite_values::{Blob, Cell, ChunkId, Cutting, LeaseName, Timestamp};
+use iolite_values::{Blob, Cell, ChunkId, Cutting, LeaseName, Timestamp, set_of};
 use iolite_wire::blobs::{
     BlobPut, BlobRefusal, BlobReply, BlobRequest, BlobSeal, BlobSealed, BlobTree, BlobUnsealed, LeasedChunks,
 };
@@ -263,7 +263,7 @@ impl Upload {
         if !self.is_own(lacks.lease) {
             return;
         }
-        let lacks: BTreeSet<ChunkId> = lacks.chunks.into_iter().collect();
+        let lacks: BTreeSet<ChunkId> = set_of(lacks.chunks.into_iter());
         for id in std::mem::take(&mut self.asked) {
             if lacks.contains(&id) {
                 self.ahead.push_back(id);

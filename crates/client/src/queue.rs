@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
 use iolite_machine::PersistId;
-use iolite_values::{Cell, Counter, Domain, LaneNumber, Read, Row, Timestamp, Write};
+use iolite_values::{Cell, Counter, Domain, LaneNumber, Read, Row, Timestamp, Write, set_of};
 
 use iolite_wire::message::{Outcome, SubscriptionId};
 
@@ -181,7 +181,7 @@ impl Queue {
 
     pub(crate) fn remove(&mut self, counter: Counter) -> Option<Entry> {
         let entry = self.take(counter)?;
-        let rows: BTreeSet<RowId> = entry.rows().collect();
+        let rows: BTreeSet<RowId> = set_of(entry.rows());
         self.touched.extend(rows.iter().cloned());
         if !rows.is_empty() {
             self.unsettle(rows);
@@ -221,8 +221,7 @@ impl Queue {
 
     /// The rows of the first entries as they leave them on the confirmed state, if an advance with these outcomes makes it contain them.
     pub(crate) fn foresee(&self, outcomes: &[Outcome], to: Timestamp, cache: &Cache) -> Option<Foreseen> {
-        let contained: BTreeSet<Counter> =
-            self.about_to_contain(outcomes, to).into_iter().map(|(own, _)| own).collect();
+        let contained: BTreeSet<Counter> = set_of(self.about_to_contain(outcomes, to).into_iter().map(|(own, _)| own));
         let is_foreseen = |entry: &&Entry| entry.counter() <= self.settled && contained.contains(&entry.counter());
         let first: Vec<&Entry> = self.entries.values().take_while(is_foreseen).collect();
         if first.is_empty() {
@@ -230,7 +229,7 @@ impl Queue {
         }
         let mut alone = Overlay::default();
         first.iter().for_each(|entry| put_on(&mut alone, entry, cache));
-        let written: BTreeSet<RowId> = first.iter().flat_map(|entry| entry.rows()).collect();
+        let written: BTreeSet<RowId> = set_of(first.iter().flat_map(|entry| entry.rows()));
         let rows = written.iter().filter_map(|id| alone.row(id.0, &id.1).cloned().map(|row| (id.clone(), row)));
         let queries = written.iter().map(|id| (id.clone(), cache.interests.queries_with(id)));
         let whole = written.iter().filter(|id| cache.interests.holds_row(id) || alone.made(id)).cloned();
@@ -243,7 +242,7 @@ impl Queue {
     pub(crate) fn sink(&mut self, foreseen: &Foreseen, cache: &Cache) -> Vec<Entry> {
         let gone: Vec<Entry> = foreseen.of.iter().filter_map(|counter| self.take(*counter)).collect();
         gone.iter().for_each(|entry| self.overlay.sink(entry.writes()));
-        let made: BTreeSet<RowId> = gone.iter().flat_map(made_or_deleted).collect();
+        let made: BTreeSet<RowId> = set_of(gone.iter().flat_map(made_or_deleted));
         let is_other = |id: &&RowId| {
             let is_as_foreseen = foreseen.is_as_foreseen(id, cache) || self.is_unknown(id, foreseen, cache);
             !is_as_foreseen || (made.contains(*id) && self.rested_on_the_making_of(id, cache))
@@ -347,7 +346,7 @@ impl Queue {
             self.index.remove(entry);
             entry.state = state;
             self.index.add(entry);
-            let rows: BTreeSet<RowId> = before.into_iter().chain(entry.rows()).collect();
+            let rows: BTreeSet<RowId> = set_of(before.into_iter().chain(entry.rows()));
             self.touched.extend(rows.iter().cloned());
             // The entries behind it stand on other rows now.
             self.changed.add(rows);
@@ -416,7 +415,7 @@ impl Queue {
         self.entries.values().for_each(|entry| index.add(entry));
         assert_eq!(self.index, index, "the index says what the entries' last runs say");
         let undurable: BTreeSet<Counter> =
-            self.entries.values().filter(|entry| !entry.is_durable()).map(Entry::counter).collect();
+            set_of(self.entries.values().filter(|entry| !entry.is_durable()).map(Entry::counter));
         assert_eq!(self.undurable, undurable, "what is not durable is known");
         let committed = self.entries.values().filter(|entry| entry.is_committed() && entry.leaves_when_contained());
         assert!(committed.map(Entry::counter).eq(self.committed.iter().copied()), "what is committed is known");

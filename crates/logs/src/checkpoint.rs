@@ -5,6 +5,7 @@
 //! Invariant: a state is agreed on only if every member has said so of its own; who has said too much is forgotten first.
 //! Source: Hercules (Lebeck 2020, section 3.4.6), where one member sends its state and nobody compares it.
 
+use iolite_values::map_of;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -112,7 +113,7 @@ impl Hashes {
     pub fn compare(&self, members: &BTreeSet<ClientId>) -> Option<(u64, Compared)> {
         let whole = |own: &BTreeMap<ClientId, Said>| members.iter().all(|member| own.contains_key(member));
         let (block, all) = self.0.iter().rev().find(|(_, own)| whole(own))?;
-        let said: BTreeMap<ClientId, Said> = members.iter().filter_map(|own| Some((*own, *all.get(own)?))).collect();
+        let said: BTreeMap<ClientId, Said> = map_of(members.iter().filter_map(|own| Some((*own, *all.get(own)?))));
         let first = *said.values().next()?;
         let Some(other) = said.values().copied().find(|other| *other != first) else {
             return Some((*block, Compared::Alike(first)));

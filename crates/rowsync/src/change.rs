@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use iolite_values::{Blob, Cell, CellState, ColumnId, Operation, Row, RowKey, TableId, Value, Write};
+use iolite_values::{Blob, Cell, CellState, ColumnId, Operation, Row, RowKey, TableId, Value, Write, map_of};
 
 use crate::Scheme;
 
@@ -90,7 +90,7 @@ impl Change {
         let gone = from.cells().map(|(column, _)| column).filter(|column| to.cell(*column).is_none());
         let gone: Vec<_> = gone.map(|column| (column, Value::Null)).collect();
         let other = all.into_iter().filter(|(column, value)| from.cell(*column).and_then(scalar) != Some(value));
-        Change::Update(other.chain(gone).collect())
+        Change::Update(map_of(other.chain(gone)))
     }
 
     /// The writes that make this change of a row as it is in the store. None if nothing is different then.
@@ -160,7 +160,7 @@ pub(crate) fn scalar(state: &CellState) -> Option<&Value> {
 }
 
 fn cells_of(row: &Row) -> Cells {
-    row.cells().filter_map(|(column, state)| Some((column, scalar(state)?.clone()))).collect()
+    map_of(row.cells().filter_map(|(column, state)| Some((column, scalar(state)?.clone()))))
 }
 
 fn with(mut cells: Cells, more: &Cells) -> Cells {

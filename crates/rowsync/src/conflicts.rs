@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use iolite_values::{Blob, Chunks, ColumnId, Counter, LeaseName, Row, RowKey, Table, Timestamp, Value};
+use iolite_values::{Blob, Chunks, ColumnId, Counter, LeaseName, Row, RowKey, Table, Timestamp, Value, map_of, set_of};
 
 use crate::chain::{Base, Chain, Judged, Kept};
 use crate::change::{Cells, Change, scalar};
@@ -147,11 +147,12 @@ impl RowSync {
                 return Err(ResolveError::Twice(choice.key.clone()));
             }
         }
-        let overruled: BTreeSet<Counter> = conflicts
-            .values()
-            .filter(|(_, keep)| !matches!(keep, Keep::Local))
-            .flat_map(|(conflict, _)| conflict.calls.iter().copied())
-            .collect();
+        let overruled: BTreeSet<Counter> = set_of(
+            conflicts
+                .values()
+                .filter(|(_, keep)| !matches!(keep, Keep::Local))
+                .flat_map(|(conflict, _)| conflict.calls.iter().copied()),
+        );
         let chosen: Vec<RowKey> = conflicts.keys().cloned().collect();
         let mut next = self.clone();
         for (conflict, keep) in conflicts.into_values() {
@@ -252,7 +253,7 @@ fn without_same_blobs(cells: &Cells, server: &Row) -> Cells {
     let is_same = |(column, value): &(&ColumnId, &Value)| {
         tree(value).is_some() && server.cell(**column).and_then(scalar) == Some(*value)
     };
-    cells.iter().filter(|cell| !is_same(cell)).map(|(column, value)| (*column, value.clone())).collect()
+    map_of(cells.iter().filter(|cell| !is_same(cell)).map(|(column, value)| (*column, value.clone())))
 }
 
 /// Whether a change puts a blob that the server's row does not hold: its chunks are of another blob, which may be swept by now.

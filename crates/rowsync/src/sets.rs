@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use iolite_values::{
-    Blob, Cell, Chunks, ColumnId, Counter, Element, KeyRange, Read, Row, RowKey, Timestamp, Value, Write,
+    Blob, Cell, Chunks, ColumnId, Counter, Element, KeyRange, Read, Row, RowKey, Timestamp, Value, Write, set_of,
 };
 
 use crate::chain::{Chain, Judged, Kept};
@@ -105,7 +105,7 @@ impl RowSync {
                 break;
             }
         }
-        let written: BTreeSet<&RowKey> = all.writes.iter().map(|write| &write.cell.row).collect();
+        let written: BTreeSet<&RowKey> = set_of(all.writes.iter().map(|write| &write.cell.row));
         let reads: Vec<Read> = written.into_iter().map(|key| self.read_of(key)).collect();
         (groups > 0).then_some(ChangeSet { writes: all.writes, reads, calls, onto: all.onto, groups })
     }
@@ -275,7 +275,7 @@ impl RowSync {
         self.dirty.insert(Entry::Set);
         let folded = self.rows.values().flat_map(|kept| &kept.sent).flat_map(Chain::calls);
         // Of a set that is as it was sent, these are the same.
-        let calls: BTreeSet<Counter> = folded.chain(calls).collect();
+        let calls: BTreeSet<Counter> = set_of(folded.chain(calls));
         calls.into_iter().filter_map(|call| self.end(call, How::Confirmed(Some(at)))).collect()
     }
 

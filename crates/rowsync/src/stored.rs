@@ -256,18 +256,20 @@ impl<'a> Parser<'a> {
         let (place, number) = (self.number()?, self.byte()?);
         let (key, row) = self.row(table)?;
         let exists = row.exists();
-        let cells = row.into_cells().map(|(column, state)| match state {
-            CellState::Scalar(value) => Ok((column, value)),
-            CellState::Row(_)
-            | CellState::Register(_)
-            | CellState::Counter(_)
-            | CellState::Set(_)
-            | CellState::List(_)
-            | CellState::Map(_)
-            | CellState::Text(_)
-            | CellState::Merged(_) => malformed("an effect on a cell that is no scalar"),
-        });
-        let cells = cells.collect::<Parsed<Cells>>()?;
+        let mut cells = Cells::new();
+        for (column, state) in row.into_cells() {
+            match state {
+                CellState::Scalar(value) => drop(cells.insert(column, value)),
+                CellState::Row(_)
+                | CellState::Register(_)
+                | CellState::Counter(_)
+                | CellState::Set(_)
+                | CellState::List(_)
+                | CellState::Map(_)
+                | CellState::Text(_)
+                | CellState::Merged(_) => return malformed("an effect on a cell that is no scalar"),
+            }
+        }
         let change = match (number, exists) {
             (0, true) => Change::Insert(cells),
             (1, true) => Change::Update(cells),

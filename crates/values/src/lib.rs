@@ -21,6 +21,7 @@ mod log_checkpoints;
 mod mergeable;
 mod name;
 mod operation;
+mod ordered;
 mod query;
 mod row;
 mod schema;
@@ -52,6 +53,7 @@ pub use log_checkpoints::{LOG_CHECKPOINTS_TABLE, LogCheckpoint};
 pub use mergeable::{AddWins, Effect, HybridTime, LastWriter, LifeCounter, Lives, Mark, Merged, MergedState, Stamp};
 pub use name::{ColumnId, TableId};
 pub use operation::{ListOrder, Operation};
+pub use ordered::{map_of, set_of};
 pub use query::{AnyOf, Condition, Direction, Field, Query, Test};
 pub use row::Row;
 pub use schema::{

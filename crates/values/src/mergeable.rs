@@ -19,7 +19,7 @@ pub use merged::Merged;
 pub use register::LastWriter;
 pub use set::AddWins;
 
-use crate::{CellState, TypeMismatch, Value};
+use crate::{CellState, TypeMismatch, Value, set_of};
 
 /// A change of one cell of a table that merges.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -161,7 +161,7 @@ impl MergedState {
         match self {
             MergedState::Counter(counter) => CellState::Counter(counter.total(lives)),
             MergedState::Register(register) => CellState::Register(register.value().clone()),
-            MergedState::Set(set) => CellState::Set(set.members().cloned().collect()),
+            MergedState::Set(set) => CellState::Set(set_of(set.members().cloned())),
             MergedState::Lives(lives) => CellState::Row(lives.exist()),
         }
     }

@@ -9,7 +9,7 @@ use std::fmt;
 
 use litemap::LiteMap;
 
-use crate::{CellState, ColumnId, Effect, Lives, Merged, MergedState, Operation, TypeMismatch};
+use crate::{CellState, ColumnId, Effect, Lives, Merged, MergedState, Operation, TypeMismatch, map_of};
 
 /// The state of one row at one timestamp.
 #[derive(Clone, PartialEq, Eq, Default)]
@@ -25,7 +25,10 @@ impl Row {
 
     /// A row as a peer or a disk described it. Of two states of one cell the later one counts. If lives are among the cells, they say whether it exists.
     pub fn from_parts(exists: bool, cells: impl IntoIterator<Item = (ColumnId, CellState)>) -> Row {
-        let mut row = Row { exists, cells: cells.into_iter().collect() };
+        let mut row = Row { exists, cells: LiteMap::default() };
+        for (column, state) in cells {
+            row.cells.insert(column, state);
+        }
         if let Some(lives) = row.lives().cloned() {
             row.live(lives);
         }
@@ -172,7 +175,7 @@ impl Row {
 /// Its cells print as a map.
 impl fmt::Debug for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let cells: BTreeMap<_, _> = self.cells().collect();
+        let cells: BTreeMap<_, _> = map_of(self.cells());
         f.debug_struct("Row").field("exists", &self.exists).field("cells", &cells).finish()
     }
 }

@@ -14,7 +14,7 @@ mod pieces;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use iolite_values::{Cell, ColumnId, Interest, KeyRange, LaneNumber, Read, RowKey, TableId};
+use iolite_values::{Cell, ColumnId, Interest, KeyRange, LaneNumber, Read, RowKey, TableId, set_of};
 use iolite_wire::limits;
 use iolite_wire::message::{First, SubscriptionId};
 
@@ -155,7 +155,7 @@ impl Interests {
     pub(crate) fn demand(&mut self, demand: Demand, run: &Run) -> Result<Vec<Missed>, TooManyInterests> {
         let missed: Vec<Missed> = run.missed.iter().cloned().collect();
         let missing = missed.iter().map(|missed| missed.interest.clone());
-        let mut needed: BTreeSet<Interest> = run.reads.keys().map(Read::interest).chain(missing).collect();
+        let mut needed: BTreeSet<Interest> = set_of(run.reads.keys().map(Read::interest).chain(missing));
         self.check_room_for(needed.iter())?;
         for missed in &missed {
             self.require(&missed.interest, missed.first, demand);

@@ -9,7 +9,7 @@ mod domains;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use iolite_values::{Interest, LaneNumber, LogPages, Row, TableId, Timestamp, row_footprint};
+use iolite_values::{Interest, LaneNumber, LogPages, Row, TableId, Timestamp, row_footprint, set_of};
 
 use super::RowId;
 use crate::view::Overlay;
@@ -146,7 +146,7 @@ impl Past {
     /// Ends the layer of a domain, whose rows look as the cache has them then. Returns those that look different.
     pub(crate) fn end(&mut self, domain: LaneNumber) -> BTreeSet<RowId> {
         let moved: BTreeSet<RowId> =
-            self.steps.remove(&domain).into_iter().flatten().flat_map(|step| step.rows).collect();
+            set_of(self.steps.remove(&domain).into_iter().flatten().flat_map(|step| step.rows));
         for id in &moved {
             let rows = self.later.remove(id).into_iter().flatten().map(|was| was.row).chain(self.layer.take(id));
             self.bytes -= rows.map(|row| row_footprint(&id.1, &row)).sum::<usize>();

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use iolite_values::{IndexKey, Interest, Query, Row, RowKey};
+use iolite_values::{IndexKey, Interest, Query, Row, RowKey, map_of, set_of};
 use iolite_wire::message::{RowSnapshot, SubscriptionId};
 
 use super::{Cache, RowId};
@@ -24,7 +24,7 @@ impl Cache {
                 return Box::new(rows.map(|(key, row)| (IndexKey::new([], key), key, row)));
             }
             let sorted: BTreeMap<IndexKey, (&RowKey, &Row)> =
-                rows.map(|(key, row)| (query.index_key(key, row), (key, row))).collect();
+                map_of(rows.map(|(key, row)| (query.index_key(key, row), (key, row))));
             return Box::new(sorted.into_iter().map(|(place, (key, row))| (place, key, row)));
         };
         let alike = held.conditions == query.conditions && held.any_of == query.any_of && held.keys == query.keys;
@@ -113,7 +113,7 @@ impl Cache {
         for (id, _) in doubtful {
             self.interests.want_again(id);
         }
-        let tables: BTreeSet<_> = sure.iter().map(|(_, query)| query.table).collect();
+        let tables: BTreeSet<_> = set_of(sure.iter().map(|(_, query)| query.table));
         let rows: Vec<RowId> = self.rows.rows().keys().cloned().collect();
         for id in rows.iter().filter(|id| tables.contains(&id.0) && !partial.contains(id)) {
             self.interests.live_queries.judge(id, &self.rows.rows()[id]);

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use iolite_machine::PersistId;
-use iolite_values::{Attempt, Counter, Timestamp};
+use iolite_values::{Attempt, Counter, Timestamp, map_of};
 use iolite_wire::client_storage::StoredEnd;
 
 use super::rows::KEPT_ATTEMPT;
@@ -44,7 +44,7 @@ impl Client {
     /// The confirmed state contains these, the first of which may have been foreseen.
     pub(super) fn confirm(&mut self, contained: &[(Counter, Timestamp)], foreseen: Option<&Foreseen>) {
         let sunk = foreseen.map(|foreseen| self.queue.sink(foreseen, &self.cache)).unwrap_or_default();
-        let mut sunk: BTreeMap<Counter, Entry> = sunk.into_iter().map(|entry| (entry.counter(), entry)).collect();
+        let mut sunk: BTreeMap<Counter, Entry> = map_of(sunk.into_iter().map(|entry| (entry.counter(), entry)));
         for (counter, at) in contained {
             if let Some(entry) = sunk.remove(counter).or_else(|| self.queue.remove(*counter)) {
                 self.note_ended(entry, MutationStatus::Confirmed { at: *at });

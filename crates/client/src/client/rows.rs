@@ -17,7 +17,9 @@ use std::collections::{BTreeMap, BTreeSet};
 pub use conflicts::ConflictError;
 use iolite_machine::PersistId;
 use iolite_rowsync::{Confirmed, Ending, How, KeepError, RowSync, RowVersion, Scheme, Which};
-use iolite_values::{Attempt, Blob, Counter, Domain, Interest, KeyRange, LaneNumber, Row, RowKey, TableId, Write};
+use iolite_values::{
+    Attempt, Blob, Counter, Domain, Interest, KeyRange, LaneNumber, Row, RowKey, TableId, Write, set_of,
+};
 use iolite_wire::client_storage::MutationStatus as StoredStatus;
 
 use super::Client;
@@ -257,7 +259,7 @@ impl Client {
         for change in own.rows.take_changes() {
             self.disk.changes.kept(change);
         }
-        let last_calls: BTreeSet<Counter> = keys.iter().filter_map(|key| own.rows.last_call(key)).collect();
+        let last_calls: BTreeSet<Counter> = set_of(keys.iter().filter_map(|key| own.rows.last_call(key)));
         let ids = self.rows.refresh(table, keys, &self.cache);
         last_calls.into_iter().for_each(|counter| self.leader.note_mutation(counter));
         self.queue.unsettle(ids.iter().cloned());
@@ -287,11 +289,11 @@ impl Client {
             self.rows.tables.iter().filter(|(_, own)| !own.rows.is_empty()).map(|(table, _)| *table).collect();
         for table in tables {
             let Some(own) = self.rows.tables.get_mut(&table) else { continue };
-            let before: BTreeSet<RowKey> = own.rows.keys().cloned().collect();
+            let before: BTreeSet<RowKey> = set_of(own.rows.keys().cloned());
             let cache = &self.cache;
             let endings = own.rows.advance(at, |key| confirmed(cache, table, key));
-            let after: BTreeSet<&RowKey> = own.rows.keys().collect();
-            let mut keys: BTreeSet<RowKey> = before.iter().filter(|key| !after.contains(key)).cloned().collect();
+            let after: BTreeSet<&RowKey> = set_of(own.rows.keys());
+            let mut keys: BTreeSet<RowKey> = set_of(before.iter().filter(|key| !after.contains(key)).cloned());
             keys.extend(
                 changed.iter().filter(|(of, key)| *of == table && before.contains(key)).map(|(_, key)| key.clone()),
             );
@@ -312,7 +314,7 @@ impl Client {
         for table in tables {
             let keys = self.rows.shown_keys(table);
             let of_calls = self.rows.tables.get(&table).into_iter().flat_map(|own| own.rows.keys().cloned());
-            let keys: BTreeSet<RowKey> = keys.into_iter().chain(of_calls).collect();
+            let keys: BTreeSet<RowKey> = set_of(keys.into_iter().chain(of_calls));
             if !keys.is_empty() {
                 self.note_kept(table, keys.into_iter().collect());
             }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use iolite_machine::{Instant, Now, PersistId, WallTime};
-use iolite_values::{Interest, SchemaHash};
+use iolite_values::{Interest, SchemaHash, map_of};
 use iolite_wire::message::{
     First, FromClient, Goodbye, GoodbyeReason, Hello, ProtocolVersion, Resume, Submit, Subscribe, SubscriptionId,
     Welcome,
@@ -191,7 +191,7 @@ impl Client {
             self.refuse_for_want_of_room(subscription, &reason);
         }
         for interests in portions(wanted, self.limits.subscribe_part) {
-            let first = interests.iter().filter_map(|(id, _)| Some((*id, self.first_to_ask(*id)?))).collect();
+            let first = map_of(interests.iter().filter_map(|(id, _)| Some((*id, self.first_to_ask(*id)?))));
             self.send(FromClient::Subscribe(Subscribe { held: false, interests, first }));
             self.note_use();
         }

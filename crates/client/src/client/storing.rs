@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
 use iolite_machine::{Now, PersistId};
-use iolite_values::{Counter, Interest};
+use iolite_values::{Counter, Interest, set_of};
 use iolite_wire::client_storage::StoredMeta;
 
 use super::{Client, Disk};
@@ -146,7 +146,7 @@ impl Client {
         let interests = &self.cache.interests;
         let turned = interests.turned();
         let stored = |interest: &Interest| self.disk.stored_interests.contains(interest);
-        let live: BTreeSet<&Interest> = interests.live().map(|(_, interest)| interest).collect();
+        let live: BTreeSet<&Interest> = set_of(interests.live().map(|(_, interest)| interest));
         let new = live.iter().filter(|interest| !stored(interest)).count();
         let gone = self.disk.stored_interests.iter().filter(|interest| !live.contains(interest)).count();
         let known = turned.iter().filter(|interest| live.contains(interest) != stored(interest)).count();

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use iolite_values::{
-    Condition, Direction, IndexKey, KeyRange, OperationError, Query, Read, RowKey, Schema, Table, Test, Value,
+    Condition, Direction, IndexKey, KeyRange, OperationError, Query, Read, RowKey, Schema, Table, Test, Value, set_of,
 };
 
 use super::{Question, QuestionError};
@@ -33,7 +33,7 @@ impl Question {
         // What is asked to be equal is so in all answers, whatever the row has there.
         let value =
             |column: &str| self.equal(column).map_or_else(|| after.get(column).cloned(), |(_, value)| Some(value));
-        let missing: BTreeSet<&str> = columns.iter().copied().filter(|column| value(column).is_none()).collect();
+        let missing: BTreeSet<&str> = set_of(columns.iter().copied().filter(|column| value(column).is_none()));
         if !missing.is_empty() {
             let columns = missing.into_iter().map(str::to_owned).collect();
             return Err(QuestionError::NoPlace { table: name.into(), columns }.into());

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use iolite_values::{Direction, IndexKey, Interest, KeyRange, Query, Row, RowKey, TableId};
+use iolite_values::{Direction, IndexKey, Interest, KeyRange, Query, Row, RowKey, TableId, set_of};
 
 use super::Reader;
 use crate::cache::Answer;
@@ -50,7 +50,7 @@ impl<'a> Reader<'a> {
     /// How many confirmed answers of a query layers change.
     pub(crate) fn hidden_answers(&self, query: &Query) -> usize {
         let rows = self.layers().flat_map(|layer| layer.range(query.table, &query.keys));
-        let keys: BTreeSet<&RowKey> = rows.map(|(key, _)| key).collect();
+        let keys: BTreeSet<&RowKey> = set_of(rows.map(|(key, _)| key));
         let confirmed = |key: &&RowKey| self.cache.row(query.table, key).is_some_and(|row| query.selects(key, row));
         keys.into_iter().filter(confirmed).count()
     }

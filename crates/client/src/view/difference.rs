@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use iolite_values::{Cell, CellState, Column, ColumnId, RowKey, Schema, Table, TableId, Text};
+use iolite_values::{Cell, CellState, Column, ColumnId, RowKey, Schema, Table, TableId, Text, set_of};
 
 use super::{Reader, Unheld, View};
 use crate::cache::RowId;
@@ -51,7 +51,7 @@ impl Comparison<'_> {
             }
         }
         let layers = self.sides.iter().flat_map(|side| side.reader.layers());
-        let rows: BTreeSet<&RowId> = layers.flat_map(|layer| layer.rows()).map(|(id, _)| id).collect();
+        let rows: BTreeSet<&RowId> = set_of(layers.flat_map(|layer| layer.rows()).map(|(id, _)| id));
         let mut found = BTreeSet::new();
         for id in rows.into_iter().filter(|(table, _)| tables.contains(table)) {
             if let Ok((name, table)) = self.schema.find(id.0) {

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Effect, Mark};
+use crate::set_of;
 
 /// The lives that a row has, each with the marks that keep it. An insertion begins a life, which is named by its mark.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -15,8 +16,9 @@ pub struct Lives {
 
 impl Lives {
     /// Lives as a peer or a disk described them. A life without a mark is none.
-    pub fn from_marks(marks: BTreeMap<Mark, BTreeSet<Mark>>) -> Lives {
-        Lives { lives: marks.into_iter().filter(|(_, marks)| !marks.is_empty()).collect() }
+    pub fn from_marks(mut lives: BTreeMap<Mark, BTreeSet<Mark>>) -> Lives {
+        lives.retain(|_, marks| !marks.is_empty());
+        Lives { lives }
     }
 
     /// Whether the row exists.
@@ -66,7 +68,7 @@ impl Lives {
 
     /// A deletion as this writer sees the row.
     pub fn deletion(&self) -> Effect {
-        Effect::Bury { seen: self.lives.values().flatten().copied().collect() }
+        Effect::Bury { seen: set_of(self.lives.values().flatten().copied()) }
     }
 
     /// Applies an effect of a row's lives. Others change nothing here.

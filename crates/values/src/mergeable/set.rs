@@ -16,8 +16,9 @@ pub struct AddWins {
 
 impl AddWins {
     /// A set as a peer or a disk described it. A value without a mark is no member.
-    pub fn from_marks(marks: BTreeMap<Value, BTreeSet<Mark>>) -> AddWins {
-        AddWins { members: marks.into_iter().filter(|(_, marks)| !marks.is_empty()).collect() }
+    pub fn from_marks(mut members: BTreeMap<Value, BTreeSet<Mark>>) -> AddWins {
+        members.retain(|_, marks| !marks.is_empty());
+        AddWins { members }
     }
 
     pub fn has(&self, value: &Value) -> bool {

@@ -9,7 +9,7 @@ use super::{
     Column, ColumnType, Consistency, Fetch, Offline, OnConflict, RowsWin, Scalar, Schema, SchemaError, SchemaHash,
     Table, check_name,
 };
-use crate::{Isolation, ListOrder, LogStart, Value};
+use crate::{Isolation, ListOrder, LogStart, Value, map_of};
 
 // Fields stand in alphabetical order, which makes the output canonical.
 #[derive(Serialize, Deserialize)]
@@ -98,15 +98,15 @@ impl Schema {
         let raw: SchemaJson =
             serde_json::from_str(text).map_err(|error| SchemaError::new("", "", error.to_string()))?;
         let tables = raw.tables.into_iter().map(|(name, table)| table.read(&name).map(|table| (name, table)));
-        let starts = raw.logs.into_iter().map(|(name, log)| (name, LogStart { initial: log.initial })).collect();
-        Schema::with_logs(tables.collect::<Result<_, _>>()?, starts)
+        let starts = map_of(raw.logs.into_iter().map(|(name, log)| (name, LogStart { initial: log.initial })));
+        Schema::with_logs(map_of(tables.collect::<Result<Vec<_>, _>>()?), starts)
     }
 
     /// The canonical JSON.
     pub fn to_json(&self) -> String {
-        let tables = self.tables.iter().map(|(name, table)| (name.clone(), TableJson::write(table))).collect();
+        let tables = map_of(self.tables.iter().map(|(name, table)| (name.clone(), TableJson::write(table))));
         let begun = self.logs.iter().filter(|(_, start)| start.initial.is_some());
-        let logs = begun.map(|(name, start)| (name.clone(), LogJson { initial: start.initial.clone() })).collect();
+        let logs = map_of(begun.map(|(name, start)| (name.clone(), LogJson { initial: start.initial.clone() })));
         serde_json::to_string(&SchemaJson { logs, tables }).expect("maps with string keys are JSON")
     }
 
@@ -133,7 +133,7 @@ impl TableJson {
             let read = column.read().map_err(|problem| SchemaError::new(name, &column_name, problem))?;
             Ok((column_name, read))
         });
-        let mut table = Table::new(name, self.key, columns.collect::<Result<_, _>>()?)?;
+        let mut table = Table::new(name, self.key, map_of(columns.collect::<Result<Vec<_>, _>>()?))?;
         (table.consistency, table.isolation, table.delivered) = (consistency, isolation, self.delivered);
         table.offline = match self.offline.as_str() {
             "queue" => Offline::Queue,
@@ -209,7 +209,7 @@ impl TableJson {
             Offline::Refuse => "refuse",
         };
         TableJson {
-            columns: table.columns.iter().map(|(name, column)| (name.clone(), ColumnJson::write(column))).collect(),
+            columns: map_of(table.columns.iter().map(|(name, column)| (name.clone(), ColumnJson::write(column)))),
             consistency: table.consistency.name().into(),
             delivered: table.delivered,
             indexes: table.indexes.clone(),

@@ -1,5 +1,6 @@
 //! What a text has that an earlier one had not: as edits, which lead from one to the other.
 
+use crate::map_of;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -52,7 +53,7 @@ fn removal(removed: Vec<UnitRange>) -> Option<Arc<Edit>> {
 const GONE: &str = "-";
 
 fn inserted_since(now: &Runs, before: &Runs) -> Vec<Arc<Edit>> {
-    let counts: BTreeMap<Author, u32> = now.of().keys().map(|author| (*author, before.count(*author))).collect();
+    let counts: BTreeMap<Author, u32> = map_of(now.of().keys().map(|author| (*author, before.count(*author))));
     let fresh = now.in_order().into_iter().filter(|(author, run)| run.end() > counts[author]);
     fresh.flat_map(|(author, run)| insertions(author, run, counts[&author])).collect()
 }

@@ -4,7 +4,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use iolite_values::{AddWins, Effect, HybridTime, LastWriter, LifeCounter, Lives, Mark, MergedState, Stamp, Value};
+use iolite_values::{
+    AddWins, Effect, HybridTime, LastWriter, LifeCounter, Lives, Mark, MergedState, Stamp, Value, map_of, set_of,
+};
 
 use crate::DecodeError;
 use crate::generated::proto::{self, MergeKind, MergedType};
@@ -50,7 +52,7 @@ pub(crate) fn read_effect(message: proto::MergeEffect) -> Result<Effect, DecodeE
     let unknown = DecodeError::malformed("an effect of no known kind");
     let kind = MergeKind::try_from(message.kind).map_err(|_| unknown)?;
     let (mark, life) = (Mark(message.mark), Mark(message.life));
-    let seen = || message.seen.iter().copied().map(Mark).collect();
+    let seen = || set_of(message.seen.iter().copied().map(Mark));
     let value = || value::read_required(message.value.clone());
     let effect = match kind {
         MergeKind::Unspecified => return Err(unknown),
@@ -112,7 +114,7 @@ pub(crate) fn read_state(message: proto::MergedState) -> Result<MergedState, Dec
     let state = match MergedType::try_from(message.r#type).map_err(|_| unknown)? {
         MergedType::Unspecified => return Err(unknown),
         MergedType::Counter => {
-            MergedState::Counter(LifeCounter::from_sums(lives().zip(message.sums.iter().copied()).collect()))
+            MergedState::Counter(LifeCounter::from_sums(map_of(lives().zip(message.sums.iter().copied()))))
         }
         MergedType::Register => {
             let value: Option<Value> = values()?.into_iter().next();
@@ -132,7 +134,7 @@ pub(crate) fn read_state(message: proto::MergedState) -> Result<MergedState, Dec
 fn by_counts<K: Ord>(message: &proto::MergedState, keys: Vec<K>) -> BTreeMap<K, BTreeSet<Mark>> {
     let mut marks = message.marks.iter().copied().map(Mark);
     let own = keys.into_iter().zip(&message.counts);
-    own.map(|(key, count)| (key, marks.by_ref().take(*count as usize).collect())).collect()
+    map_of(own.map(|(key, count)| (key, set_of(marks.by_ref().take(*count as usize)))))
 }
 
 fn stamp(time: u64, mark: Mark) -> Stamp {

@@ -3,6 +3,7 @@
 //! Invariant: past a bound goes what nobody needs, the least recently used first; who asks for more than that leaves room for is told so, and nothing is
 //! asked of the gateway.
 
+use iolite_values::set_of;
 use std::collections::BTreeSet;
 
 use iolite_values::Interest;
@@ -41,7 +42,7 @@ impl Interests {
         }
         let is_idle = |interest: &Interest| self.by_interest.get(interest).is_none_or(|own| own.demands.is_empty());
         let asked = needed.map(|interest| self.covering(interest, None).unwrap_or_else(|| interest.clone()));
-        let new: BTreeSet<Interest> = asked.filter(is_idle).collect();
+        let new: BTreeSet<Interest> = set_of(asked.filter(is_idle));
         if new.is_empty() {
             return Ok(());
         }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use iolite_machine::WallTime;
 use iolite_rowsync::{Choice, Conflict, ResolveError, Scheme, row_version};
-use iolite_values::{Counter, Row, RowKey, TableId};
+use iolite_values::{Counter, Row, RowKey, TableId, set_of};
 
 use super::{KeptCall, Synced, confirmed};
 use crate::client::Client;
@@ -89,7 +89,7 @@ impl Client {
                 .iter()
                 .map(|conflict| (conflict.key.clone(), conflict.server_version, version(&conflict.local)))
                 .collect();
-            let before: BTreeSet<Counter> = own.rows.calls().collect();
+            let before: BTreeSet<Counter> = set_of(own.rows.calls());
             let Some(own) = self.rows.tables.get_mut(&table) else { continue };
             own.is_doubtful = false;
             if own.told != now {

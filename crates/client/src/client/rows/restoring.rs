@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use iolite_machine::WallTime;
 use iolite_rowsync::{RowSync, Scheme};
-use iolite_values::{Counter, Schema, TableId};
+use iolite_values::{Counter, Schema, TableId, map_of};
 use iolite_wire::client_storage::StoredMutation;
 
 use super::{KeptCall, Synced};
@@ -34,7 +34,7 @@ impl Client {
             by_table.entry(table).or_default().push((key, value));
         }
         let mut of_calls: BTreeMap<Counter, StoredMutation> =
-            calls.into_iter().map(|call| (call.counter, call)).collect();
+            map_of(calls.into_iter().map(|call| (call.counter, call)));
         for (table, entries) in by_table {
             let Some(scheme) = scheme_of(&self.schema, table) else {
                 // Another version of the app has the table. Its calls stay, and its open set is acknowledged by that version.
