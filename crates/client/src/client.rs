@@ -255,6 +255,9 @@ impl Client {
         self.documents.borrow_mut().broken = broken;
         self.queue.broken = broken;
         self.rows.break_for_simulation(broken);
+        if broken == Broken::RunAgainAfterSent {
+            self.run_restored_again();
+        }
     }
 
     pub fn schema(&self) -> &Arc<Schema> {

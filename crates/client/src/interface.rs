@@ -218,6 +218,12 @@ pub enum Broken {
     SendWhatReadPending,
     /// A strong mutation rests on rows as kept calls show them, which may never be committed.
     StrongReadsKept,
+    /// After a restart a call that took place runs again, though it may have been sent.
+    RunAgainAfterSent,
+    /// What took place is sent before it is stored.
+    SendBeforeStored,
+    /// A register is assigned by the device's clock alone, also below a time that the writer has seen.
+    StampByClock,
     /// A rule of the tables that sync.
     Rows(iolite_rowsync::Broken),
 }

@@ -83,6 +83,8 @@ pub enum SchemaVersion {
     Pruned,
     /// The other app, whose tables sync.
     Rows,
+    /// The other app, whose tables merge.
+    Centres,
 }
 
 impl SchemaVersion {
@@ -93,6 +95,7 @@ impl SchemaVersion {
             SchemaVersion::Grown => grown.clone(),
             SchemaVersion::Pruned => pruned.clone(),
             SchemaVersion::Rows => crate::rows::app::schema(),
+            SchemaVersion::Centres => crate::centres::app::schema(),
         }
     }
 }

@@ -50,6 +50,9 @@ pub enum Broken {
     FoldWhatWasSent,
     OneRefusedAll,
     StrongReadsKept,
+    RunAgainAfterSent,
+    SendBeforeStored,
+    StampByClock,
 }
 
 /// Who leaves the rule out.
@@ -77,7 +80,7 @@ struct Variant {
 }
 
 /// All that can be taken out, in the order in which they are listed.
-const VARIANTS: [Variant; 31] = [
+const VARIANTS: [Variant; 34] = [
     Variant {
         broken: Broken::SkipReadValidation,
         name: "skip-read-validation",
@@ -325,6 +328,30 @@ const VARIANTS: [Variant; 31] = [
         rule: "a strong mutation rests on rows as kept calls show them, before these are sent",
         place: Where::Client(BrokenClient::StrongReadsKept),
         needs: Needs::Rows,
+        seeds: Some(1..=60),
+    },
+    Variant {
+        broken: Broken::RunAgainAfterSent,
+        name: "run-again-after-sent",
+        rule: "after a restart a call that took place runs again, though its first effects may have been sent",
+        place: Where::Client(BrokenClient::RunAgainAfterSent),
+        needs: Needs::Centres,
+        seeds: Some(1..=60),
+    },
+    Variant {
+        broken: Broken::SendBeforeStored,
+        name: "send-before-stored",
+        rule: "what took place is sent before it is stored",
+        place: Where::Client(BrokenClient::SendBeforeStored),
+        needs: Needs::Centres,
+        seeds: Some(1..=60),
+    },
+    Variant {
+        broken: Broken::StampByClock,
+        name: "stamp-by-clock",
+        rule: "a register is assigned by the device's clock alone, also below a time that its writer has seen",
+        place: Where::Client(BrokenClient::StampByClock),
+        needs: Needs::Centres,
         seeds: Some(1..=60),
     },
 ];

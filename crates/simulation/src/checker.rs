@@ -37,7 +37,7 @@ pub use commits::{Commits, Completed, confirmed};
 pub use delivery::check_last as check_delivered;
 pub use last::check_last;
 pub use replay::by_row;
-pub use rest::check_replicas;
+pub use rest::{check_replicas, rows_of_store};
 pub use strict::{Before, Clash, Cycle, Step};
 pub use texts::{check_shown, check_stored};
 
@@ -80,6 +80,10 @@ pub enum Invariant {
     Overwritten,
     /// An update brings no row of an eventual table back that was deleted.
     BroughtBack,
+    /// A snapshot has all of a call or nothing, and with a call all that its author had seen or done before.
+    Causality,
+    /// A value of a table that merges is what the calls come to that its row shows.
+    Merged,
     /// A conflict is listed exactly while a kept call's base is another row than the confirmed one.
     Conflicts,
 }

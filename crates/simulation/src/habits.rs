@@ -5,7 +5,7 @@ use std::time::Duration;
 use iolite_replication::limits::READ_LOOKS_MAX;
 use iolite_store::ReadLimit;
 
-use crate::app::KEYS;
+use crate::app::{KEYS, SchemaVersion};
 use crate::random::Random;
 
 /// What apps call.
@@ -21,9 +21,20 @@ pub enum Calls {
     Game { players: usize },
     /// Calls of the app whose tables sync.
     Rows,
+    /// Calls of the app whose tables merge.
+    Centres,
 }
 
 impl Calls {
+    /// The version of the app that clients begin with.
+    pub fn first_version(self) -> SchemaVersion {
+        match self {
+            Calls::Rows => SchemaVersion::Rows,
+            Calls::Centres => SchemaVersion::Centres,
+            Calls::Everything { .. } | Calls::Bank | Calls::Shelves | Calls::Game { .. } => SchemaVersion::First,
+        }
+    }
+
     /// Whether texts are edited.
     pub fn edit(self) -> bool {
         matches!(self, Calls::Everything { edits: 1.., .. })

@@ -11,6 +11,7 @@ use iolite_store::{Completion, Request};
 use iolite_values::{ClientId, CoordinatorId, Counter, StoreIncarnation, Timestamp, TransactionId};
 
 use crate::app::{Call, SchemaVersion, Watcher};
+use crate::centres::CentresTold;
 use crate::rows::RowsTold;
 use crate::timeline::Timeline;
 
@@ -52,6 +53,8 @@ pub struct History {
     pub delivery: DeliveryLog,
     /// Of the world of tables that sync.
     pub rows: RowsTold,
+    /// Of the world of tables that merge.
+    pub centres: CentresTold,
     pub timeline: Timeline,
 }
 

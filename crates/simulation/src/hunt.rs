@@ -44,6 +44,7 @@ mod tests {
             faults: Counts::default(),
             occasions: Counts::default(),
             row_events: Counts::default(),
+            centre_events: Counts::default(),
             trace_hash: [0; 32],
             timeline: None,
         }

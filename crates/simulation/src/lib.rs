@@ -6,6 +6,7 @@
 
 mod app;
 mod broken;
+mod centres;
 mod check;
 mod checker;
 mod counts;
@@ -26,6 +27,7 @@ mod topology;
 mod world;
 
 pub use broken::Broken;
+pub use centres::CentreEvent;
 pub use check::{CHECKS, Check};
 pub use checker::{Invariant, Violation};
 pub use counts::Counts;

@@ -29,6 +29,8 @@ pub enum Needs {
     LateOutcomes,
     /// The other app, whose tables sync, in the world that a seed draws.
     Rows,
+    /// The app of tables that merge, in front of one data centre: one replica, with the faults that a seed draws.
+    Centres,
 }
 
 /// A world of `iolite simulate --world`.
@@ -39,16 +41,19 @@ pub enum WorldKind {
     Main,
     /// Tables that sync.
     Rows,
+    /// Tables that merge.
+    Centres,
 }
 
 impl WorldKind {
-    pub const ALL: [WorldKind; 2] = [WorldKind::Main, WorldKind::Rows];
+    pub const ALL: [WorldKind; 3] = [WorldKind::Main, WorldKind::Rows, WorldKind::Centres];
 
     /// The name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             WorldKind::Main => "main",
             WorldKind::Rows => "rows",
+            WorldKind::Centres => "centres",
         }
     }
 
@@ -60,6 +65,7 @@ impl WorldKind {
         match self {
             WorldKind::Main => Needs::Anything,
             WorldKind::Rows => Needs::Rows,
+            WorldKind::Centres => Needs::Centres,
         }
     }
 }
@@ -80,6 +86,7 @@ impl Needs {
             Needs::TwoClocks | Needs::LateOutcomes | Needs::Operators(_) | Needs::Game => {
                 Topology { shards: 1, replicas: 3 }
             }
+            Needs::Centres => Topology::ALONE,
             Needs::Views { replicas } => Topology { shards: 1, replicas },
         }
     }
@@ -89,7 +96,9 @@ impl Needs {
         match self {
             Needs::Anything | Needs::Shelves | Needs::BusyApps | Needs::Rows => drawn,
             Needs::Operators(kind) => kind,
-            Needs::TwoClocks | Needs::LateOutcomes | Needs::Views { .. } | Needs::Game => Operators::None,
+            Needs::TwoClocks | Needs::LateOutcomes | Needs::Views { .. } | Needs::Game | Needs::Centres => {
+                Operators::None
+            }
         }
     }
 
@@ -97,6 +106,8 @@ impl Needs {
         match self {
             Needs::Anything | Needs::Shelves | Needs::Rows => drawn,
             Needs::BusyApps => drawn.calmed(),
+            // Of a history that is lost nothing is promised. Clocks are wrong all the time: when one is set right, a call that waits is refused.
+            Needs::Centres => Roughness { history_lost: 0, clock_jump_every_ms: 0, ..drawn },
             Needs::Operators(_) => {
                 Roughness { operate_every_ms: 300, drop: drawn.drop.max(100), server_delay_ms: 20, ..drawn }
             }
@@ -125,7 +136,8 @@ impl Needs {
             Needs::TwoClocks => Habits { calls: ONE_KEY, pause_ms: 1_000, ..drawn },
             Needs::Views { .. } => Habits { calls: ONE_KEY, ..drawn },
             Needs::LateOutcomes => Habits { calls: Calls::Bank, ..drawn },
-            Needs::Rows => of_rows(drawn),
+            Needs::Rows => one_version(Calls::Rows, drawn),
+            Needs::Centres => one_version(Calls::Centres, drawn),
             Needs::Game => Habits {
                 calls: Calls::Game { players: PLAYERS },
                 batched: 0,
@@ -146,7 +158,9 @@ impl Needs {
                 Size { clients: 5, fronts: CLOCKS.len(), ..drawn }
             }
             Needs::Game => Size { clients: PLAYERS + 1, fronts: 3, calls_each: u32::MAX },
-            Needs::Rows => Size { clients: drawn.clients.min(4), calls_each: drawn.calls_each.min(60), ..drawn },
+            Needs::Rows | Needs::Centres => {
+                Size { clients: drawn.clients.min(4), calls_each: drawn.calls_each.min(60), ..drawn }
+            }
         }
     }
 
@@ -159,7 +173,7 @@ impl Needs {
             | Needs::Views { .. }
             | Needs::LateOutcomes
             | Needs::Rows => drawn,
-            Needs::Game => 0,
+            Needs::Game | Needs::Centres => 0,
             Needs::TwoClocks | Needs::Operators(_) => CLOCKS[front],
         }
     }
@@ -177,7 +191,8 @@ impl Needs {
             | Needs::LateOutcomes
             | Needs::Operators(_)
             | Needs::Game
-            | Needs::Rows => 0,
+            | Needs::Rows
+            | Needs::Centres => 0,
         }
     }
 
@@ -190,15 +205,16 @@ impl Needs {
             | Needs::Views { .. }
             | Needs::LateOutcomes
             | Needs::Operators(_)
-            | Needs::Rows => drawn,
+            | Needs::Rows
+            | Needs::Centres => drawn,
             Needs::TwoClocks | Needs::Game => 0,
         }
     }
 }
 
 /// One version of the app, with room for all of its few rows.
-fn of_rows(drawn: Habits) -> Habits {
+fn one_version(calls: Calls, drawn: Habits) -> Habits {
     let cache_bytes_max = iolite_client::Limits::default().cache_bytes_max;
     let client_limits = iolite_client::Limits { cache_bytes_max, ..drawn.client_limits };
-    Habits { calls: Calls::Rows, watches_chairs: 0, upgrade: 0, client_limits, ..drawn }
+    Habits { calls, watches_chairs: 0, upgrade: 0, client_limits, ..drawn }
 }

@@ -6,6 +6,7 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use crate::broken::Broken;
+use crate::centres::CentreEvent;
 use crate::counts::Counts;
 use crate::faults::Fault;
 use crate::needs::WorldKind;
@@ -48,6 +49,9 @@ pub struct Report {
     /// Counts of the world of tables that sync.
     #[serde(skip_serializing_if = "Counts::is_empty")]
     pub row_events: Counts<RowEvent>,
+    /// Counts of the world of tables that merge.
+    #[serde(skip_serializing_if = "Counts::is_empty")]
+    pub centre_events: Counts<CentreEvent>,
     /// Judged by what this world has to meet.
     #[serde(skip)]
     pub world: WorldKind,
@@ -76,6 +80,8 @@ const CAME_BACK: u64 = 30;
 const CONFIRMED: u64 = 20_000;
 /// In the world of tables that sync.
 const ROW_EVENTS_OF_EACH_KIND: u64 = 100;
+/// In the world of tables that merge.
+const CENTRE_EVENTS_OF_EACH_KIND: u64 = 100;
 const SEEDS: u64 = 300;
 /// In fewer than so many, chance decides what is rare.
 const SEEDS_JUDGED_MIN: u64 = 60;
@@ -116,6 +122,7 @@ impl Report {
             faults: Counts::default(),
             occasions: Counts::default(),
             row_events: Counts::default(),
+            centre_events: Counts::default(),
             world,
             trace_hash: String::new(),
             broken,
@@ -134,6 +141,7 @@ impl Report {
         self.faults.merge(&outcome.faults);
         self.occasions.merge(&outcome.occasions);
         self.row_events.merge(&outcome.row_events);
+        self.centre_events.merge(&outcome.centre_events);
         if let Some(violation) = outcome.violation {
             self.failed_seeds.push(outcome.seed);
             self.violated.get_or_insert_with(|| format!("{:?}", violation.invariant));
@@ -157,12 +165,26 @@ impl Report {
         if self.world_of.is_some() || self.seeds < SEEDS_JUDGED_MIN {
             return failures;
         }
-        let share = |whole: u64| whole * self.seeds / SEEDS;
-        if self.world == WorldKind::Rows {
-            failures
-                .extend(too_rare("the event", &self.row_events, &RowEvent::ALL, |_| share(ROW_EVENTS_OF_EACH_KIND)));
-            return failures;
-        }
+        failures.extend(match self.world {
+            WorldKind::Main => self.too_rare_in_main(),
+            WorldKind::Rows => {
+                too_rare("the event", &self.row_events, &RowEvent::ALL, |_| self.share(ROW_EVENTS_OF_EACH_KIND))
+            }
+            WorldKind::Centres => too_rare("the event", &self.centre_events, &CentreEvent::ALL, |_| {
+                self.share(CENTRE_EVENTS_OF_EACH_KIND)
+            }),
+        });
+        failures
+    }
+
+    /// As many of these seeds, if so many are of [`SEEDS`].
+    fn share(&self, whole: u64) -> u64 {
+        whole * self.seeds / SEEDS
+    }
+
+    fn too_rare_in_main(&self) -> Vec<String> {
+        let share = |whole| self.share(whole);
+        let mut failures = Vec::new();
         failures.extend(too_rare("the fault", &self.faults, &Fault::ALL, |_| share(FAULTS_OF_EACH_KIND)));
         let wanted = |occasion| share(occasions_wanted(occasion));
         failures.extend(too_rare("the occasion", &self.occasions, &Occasion::ALL, wanted));

@@ -3,6 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::broken::Broken;
+use crate::centres::{self, CentreEvent};
 use crate::checker::{self, Cycle, Invariant, Violation};
 use crate::counts::Counts;
 use crate::faults::Fault;
@@ -39,6 +40,8 @@ pub struct Outcome {
     pub occasions: Counts<Occasion>,
     /// In the world of tables that sync.
     pub row_events: Counts<RowEvent>,
+    /// In the world of tables that merge.
+    pub centre_events: Counts<CentreEvent>,
     pub trace_hash: [u8; 32],
     /// How the transactions of a cycle came to be one, for people.
     pub timeline: Option<String>,
@@ -61,9 +64,10 @@ pub fn run_world(seed: u64, kind: WorldKind) -> Outcome {
 
 fn run_in(seed: u64, broken: Broken, needs: Needs) -> Outcome {
     let mut world = World::new(seed, broken, needs);
-    let violation = catching(|| if needs == Needs::Rows { rows::live(&mut world) } else { live(&mut world) }).err();
+    let violation = catching(|| live_as(needs, &mut world)).err();
     world.count_disk_faults();
     world.count_ends();
+    world.count_calls();
     let cycle = violation.as_ref().and_then(|violation| violation.cycle.as_ref());
     let timeline = cycle.map(|cycle| tell_again(World::new(seed, broken, needs), cycle, broken));
     Outcome {
@@ -71,12 +75,28 @@ fn run_in(seed: u64, broken: Broken, needs: Needs) -> Outcome {
         violation,
         steps: world.steps,
         confirmed: checker::confirmed(&world.history),
-        sightings: world.history.sightings.len() as u64,
+        sightings: world.history.sightings.len() as u64 + world.history.centres.snapshots,
         faults: world.faults.clone(),
         occasions: world.occasions.clone(),
         row_events: world.row_events.clone(),
+        centre_events: world.centre_events.clone(),
         trace_hash: world.trace_hash(),
         timeline,
+    }
+}
+
+fn live_as(needs: Needs, world: &mut World) -> Result<(), Violation> {
+    match needs {
+        Needs::Rows => rows::live(world),
+        Needs::Centres => centres::live(world),
+        Needs::Anything
+        | Needs::Shelves
+        | Needs::BusyApps
+        | Needs::TwoClocks
+        | Needs::Views { .. }
+        | Needs::Operators(_)
+        | Needs::Game
+        | Needs::LateOutcomes => live(world),
     }
 }
 

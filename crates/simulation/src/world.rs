@@ -16,6 +16,7 @@ mod front_node;
 mod game;
 mod handling;
 mod links;
+mod merging;
 mod operators;
 mod people;
 mod server;
@@ -27,6 +28,7 @@ mod store_node;
 mod tab_node;
 mod tabs;
 mod telling;
+mod waiting;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU16;
@@ -42,6 +44,7 @@ use sha2::{Digest, Sha256};
 use crate::app::chairs::OfRoom;
 use crate::app::{Call, Letters, PAGES, SchemaVersion, Watcher};
 use crate::broken::Broken;
+use crate::centres::{CentreEvent, Views};
 use crate::counts::Counts;
 use crate::faults::Fault;
 use crate::habits::{Calls, Habits};
@@ -114,6 +117,8 @@ pub struct World {
     pub occasions: Counts<Occasion>,
     /// Parts for tables that sync.
     pub row_events: Counts<RowEvent>,
+    /// Parts for tables that merge.
+    pub centre_events: Counts<CentreEvent>,
     pub steps: u64,
     trace: Sha256,
 }
@@ -173,6 +178,7 @@ impl World {
             faults: Counts::default(),
             occasions: Counts::default(),
             row_events: Counts::default(),
+            centre_events: Counts::default(),
             steps: 0,
             trace: Sha256::new(),
             random,
@@ -204,7 +210,7 @@ impl World {
             let gateways = NonZeroU16::new(size.fronts as u16).expect("a run has gateways");
             let batch = self.habits.batch_period(&mut self.random);
             let settings = ClientSettings { limits: self.habits.client_limits, gateways, batch };
-            let version = if self.habits.calls == Calls::Rows { SchemaVersion::Rows } else { SchemaVersion::First };
+            let version = self.habits.calls.first_version();
             let start = (ClientIndex(index), version);
             let mut client = ClientNode::start(start, settings, now, self.broken, &mut self.random);
             let calls = self.habits.calls;
@@ -225,7 +231,7 @@ impl World {
 
     /// The app's first call, in each history of the store.
     fn open_accounts(&mut self, now: Now) {
-        if self.habits.calls != Calls::Rows {
+        if self.habits.calls.first_version() == SchemaVersion::First {
             self.clients[0].call(now, self.moment, Call::Open, &mut self.history);
         }
     }
@@ -406,6 +412,10 @@ fn add_watchers(watch: &mut dyn FnMut(Watcher, View), calls: Calls, random: &mut
     if calls == Calls::Rows {
         return (0..random.below(3)).for_each(|_| watch(Watcher::Rows, view(random)));
     }
+    // All of them: one that shows nothing checks nothing.
+    if calls == Calls::Centres {
+        return Views::ALL.into_iter().for_each(|own| watch(Watcher::Centres, own.view()));
+    }
     for _ in 0..random.below(6) {
         let view = view(random);
         watch(Watcher::random(random), view);
@@ -432,9 +442,22 @@ fn watch_chairs(client: &mut ClientNode, watches: u64, random: &mut Random) {
 fn skews(needs: Needs, size: Size, random: &mut Random) -> Vec<i64> {
     let of = |place: usize| match place < size.fronts {
         true => needs.clock_of_front(place, skew(random)),
-        false => needs.other_clock(skew(random)),
+        false => skew_of_client(needs, random),
     };
     (0..size.fronts + size.clients).map(of).collect()
+}
+
+/// Where tables merge, devices are also wrong by an hour, or by about as much as a gateway takes.
+fn skew_of_client(needs: Needs, random: &mut Random) -> i64 {
+    const SECOND: i64 = 1_000_000;
+    if needs != Needs::Centres {
+        return needs.other_clock(skew(random));
+    }
+    match random.below(5) {
+        0 => [-3_600, 3_600][random.below(2) as usize] * SECOND,
+        1 => random.between(8, 14) as i64 * SECOND,
+        _ => skew(random),
+    }
 }
 
 /// Some seconds either way; now and then ten years ahead.

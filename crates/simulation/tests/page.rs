@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Debug;
 
 use iolite_engine::CrashFault;
-use iolite_simulation::{Broken, Fault, Invariant, Occasion, RowEvent};
+use iolite_simulation::{Broken, CentreEvent, Fault, Invariant, Occasion, RowEvent};
 
 const PAGE: &str = include_str!("../../../docs/faults.md");
 
@@ -36,6 +36,11 @@ fn the_page_has_every_row_event() {
 }
 
 #[test]
+fn the_page_has_every_centre_event() {
+    assert_eq!(table("Centre event"), names(CentreEvent::ALL));
+}
+
+#[test]
 fn the_page_has_every_broken_variant() {
     assert_eq!(table("Variant"), Broken::all().map(|broken| broken.name().to_owned()).collect());
 }
@@ -53,9 +58,9 @@ fn the_page_has_the_seeds_that_must_find_each_variant() {
 #[test]
 fn the_page_has_every_invariant() {
     use Invariant::{
-        Assertion, BroughtBack, ClientOrder, Conflicts, Delivery, Durability, ExactlyOnce, LastState, Liveness,
-        MonotonicReads, Overwritten, OwnWritesVisible, PendingOnce, ReactiveSnapshot, RealTime, Rest, Room,
-        Serializability, Strictness, Texts, ViewPrefix,
+        Assertion, BroughtBack, Causality, ClientOrder, Conflicts, Delivery, Durability, ExactlyOnce, LastState,
+        Liveness, Merged, MonotonicReads, Overwritten, OwnWritesVisible, PendingOnce, ReactiveSnapshot, RealTime, Rest,
+        Room, Serializability, Strictness, Texts, ViewPrefix,
     };
     let all = [
         Assertion,
@@ -79,12 +84,14 @@ fn the_page_has_every_invariant() {
         Overwritten,
         BroughtBack,
         Conflicts,
+        Causality,
+        Merged,
     ];
     // Another invariant does not compile here before it is in the list above.
     let listed = |invariant: Invariant| match invariant {
         Assertion | ExactlyOnce | Durability | Serializability | RealTime | Strictness | ClientOrder
         | ReactiveSnapshot | OwnWritesVisible | PendingOnce | MonotonicReads | ViewPrefix | Delivery | Texts | Room
-        | Liveness | LastState | Rest | Overwritten | BroughtBack | Conflicts => true,
+        | Liveness | LastState | Rest | Overwritten | BroughtBack | Conflicts | Causality | Merged => true,
     };
     assert!(all.into_iter().all(listed));
     assert_eq!(table("Invariant"), names(all));

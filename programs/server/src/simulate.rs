@@ -21,7 +21,7 @@ pub struct Arguments {
     /// Run one seed
     #[arg(long, conflicts_with = "seeds")]
     seed: Option<u64>,
-    /// The world: strong tables of every type and level, or tables that sync
+    /// The world: strong tables of every type and level, tables that sync, or tables that merge
     #[arg(long, value_name = "WORLD", value_parser = world(), default_value = WorldKind::Main.name(), conflicts_with_all = ["broken", "world_of"])]
     world: WorldKind,
     /// Take one rule out, to see that the checks find it; stops at the first seed that does
@@ -137,6 +137,9 @@ fn text(report: &Report) -> String {
     ];
     if !report.row_events.is_empty() {
         lines.insert(6, format!("row events   {}", report.row_events));
+    }
+    if !report.centre_events.is_empty() {
+        lines.insert(6, format!("centre events {}", report.centre_events));
     }
     lines.extend(report.violation.as_ref().map(|violation| format!("violated     {violation}")));
     lines.extend(report.timeline.as_ref().map(|timeline| format!("\n{timeline}")));

@@ -10,7 +10,7 @@ use iolite_wire::client_storage::StoredMutation;
 use iolite_wire::message::Submit;
 
 use super::Client;
-use crate::queue::{Entry, Mutation, Stage};
+use crate::queue::{Entry, Mutation, RunState, Stage};
 use crate::transaction::Run;
 
 #[derive(Debug, Default)]
@@ -68,6 +68,14 @@ impl Client {
             entry.close(&format!("it does not fit this version of the app: {problem}"));
         }
         entry
+    }
+
+    /// What a broken client does with the calls that took place in an earlier life of the app.
+    pub(super) fn run_restored_again(&mut self) {
+        let restored: Vec<Counter> =
+            self.queue.entries().filter(|entry| entry.took_place()).map(Entry::counter).collect();
+        restored.into_iter().for_each(|counter| self.queue.ran(counter, RunState::Due));
+        self.queue.unsettle_all();
     }
 
     /// The server's clock, as its welcome says. Effects that are so far ahead of it that any gateway would refuse them have taken no effect anywhere: they get

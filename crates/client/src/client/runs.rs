@@ -7,7 +7,7 @@ use iolite_values::{Counter, Offline, TableId};
 
 use super::{CallError, Client};
 use crate::cache::Demand;
-use crate::interface::{MutationStatus, Output};
+use crate::interface::{Broken, MutationStatus, Output};
 use crate::live::{self, LIVE};
 use crate::queue::{GivenUp, KeptRows, MutationKind, OfflineCheck, Ran, RunResult, RunState, Stage, Step, Trail};
 use crate::reactive::{Finished, ReactionId};
@@ -38,7 +38,8 @@ impl Client {
                 };
                 let random = call.as_ref().map_or_else(|| random(counter), |call| Random::seeded(call.seed));
                 let log = call.map(|call| call.log);
-                let marks = Marks::of(self.identity.client.0, counter, self.causal.time(called_at));
+                let by_clock = self.broken == Broken::StampByClock;
+                let marks = Marks::of(self.identity.client.0, counter, self.causal.time(called_at)).by_clock(by_clock);
                 Run { lives, log, marks, ..Run::new(of, View::Optimistic, called_at, random) }
             }
             RunOf::Replay(lane) => self.begin_replay(lane),

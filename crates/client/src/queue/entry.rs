@@ -8,7 +8,7 @@ use iolite_values::{Attempt, Counter, Decision, Digest, Domain, LaneNumber, LogI
 use iolite_wire::message::Submit;
 
 use crate::cache::{Demand, RowId};
-use crate::interface::Pending;
+use crate::interface::{Broken, Pending};
 use crate::tabs::Ticket;
 use crate::text::fits;
 use crate::transaction::{Lives, Stopped};
@@ -220,6 +220,13 @@ impl GivenUp {
         match self {
             GivenUp::ByApp(reason) | GivenUp::ByClient(reason) => reason,
         }
+    }
+}
+
+impl Broken {
+    /// Whether an entry is sent before it is stored.
+    pub(super) fn sends_unstored(self, entry: &Entry) -> bool {
+        self == Broken::SendBeforeStored && entry.took_place()
     }
 }
 

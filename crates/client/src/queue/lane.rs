@@ -75,18 +75,20 @@ impl Queue {
         entry.has_read_pending |= has_read_pending && matches!(entry.stage, Stage::Saved);
         let submit = match &entry.stage {
             Stage::Unanswered(submit) => submit.clone(),
-            Stage::Saved => {
+            Stage::Saving(_) if !self.broken.sends_unstored(entry) => return None,
+            Stage::Saved | Stage::Saving(_) => {
                 let mut submit = entry.attempt(at, schema, &ahead, append)?;
                 name_leases(&mut submit);
                 submit
             }
-            Stage::Called | Stage::Saving(_) | Stage::Submitted(_) | Stage::Committed { .. } => return None,
+            Stage::Called | Stage::Submitted(_) | Stage::Committed { .. } => return None,
         };
         // One that is too large for any session is sent alone, and refused.
         if sent.count > 0 && sent.bytes + submit.size_bytes() > limits::SUBMITS_OPEN_BYTES.most {
             return None;
         }
         entry.note_submitted(submit.clone());
+        self.undurable.remove(&next);
         Some(submit)
     }
 
@@ -120,13 +122,14 @@ impl Queue {
         })?;
         let is_ready = match &next.stage {
             Stage::Unanswered(_) => true,
-            Stage::Saved => {
+            Stage::Saving(_) if !self.broken.sends_unstored(next) => false,
+            Stage::Saved | Stage::Saving(_) => {
                 let is_due = at >= next.wait_for && next.counter() <= self.settled;
                 is_due
                     && self.stands_on_its_own(next)
                     && (self.is_first_of_lane(next) || !rests_on_its_snapshot(next, schema))
             }
-            Stage::Called | Stage::Saving(_) | Stage::Submitted(_) | Stage::Committed { .. } => false,
+            Stage::Called | Stage::Submitted(_) | Stage::Committed { .. } => false,
         };
         (is_ready && self.may_be_acknowledged_soon(next)).then(|| next.counter())
     }

@@ -20,11 +20,17 @@ pub(crate) struct Marks {
     counter: Counter,
     last: u32,
     now: HybridTime,
+    /// Times are the clock's, also below one that was seen. Never, but in a broken client.
+    by_clock: bool,
 }
 
 impl Marks {
     pub(crate) fn of(device: Id, counter: Counter, now: HybridTime) -> Marks {
-        Marks { device, counter, last: 0, now }
+        Marks { device, counter, last: 0, now, by_clock: false }
+    }
+
+    pub(crate) fn by_clock(self, by_clock: bool) -> Marks {
+        Marks { by_clock, ..self }
     }
 
     fn next(&mut self) -> Mark {
@@ -123,6 +129,7 @@ impl Transaction<'_> {
             Some(MergedState::Counter(_) | MergedState::Set(_) | MergedState::Lives(_)) | None => None,
         };
         let marks = &mut self.run.marks;
+        let last = last.filter(|_| !marks.by_clock);
         let time = last.map_or(marks.now, |last| last.max(marks.now));
         Stamp { time, mark: marks.next() }
     }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::chairs::{self, OfChair};
 use super::{ACCOUNTS, JOBS, OfLevel, RANKS, STATES, SchemaVersion, Typing, Weak};
+use crate::centres::Named;
 use crate::random::Random;
 use crate::rows::OfRows;
 
@@ -174,6 +175,8 @@ pub enum Call {
     Edit(Typing),
     /// A call of the app whose tables sync.
     Rows(OfRows),
+    /// A call of the app whose tables merge.
+    Centres(Named),
 }
 
 impl Call {
@@ -318,7 +321,8 @@ impl Call {
             | Call::Chair { .. }
             | Call::Move { .. }
             | Call::Edit(_)
-            | Call::Rows(_) => true,
+            | Call::Rows(_)
+            | Call::Centres(_) => true,
         }
     }
 

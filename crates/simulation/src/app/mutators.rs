@@ -70,6 +70,7 @@ pub fn run_call(call: &Call, tx: &mut dyn Handle) -> Result<(), Stop> {
         Call::Move { round, amount } => take_turn(tx, *round, *amount),
         Call::Edit(typing) => typing.run(tx),
         Call::Rows(call) => call.run(tx).map(drop),
+        Call::Centres(call) => call.run(tx).map(drop),
     }
 }
 

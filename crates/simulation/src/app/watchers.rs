@@ -44,6 +44,8 @@ pub enum Watcher {
     Page { key: i64 },
     /// All rows of the app whose tables sync.
     Rows,
+    /// All rows of the app whose tables merge.
+    Centres,
 }
 
 impl Watcher {
@@ -84,6 +86,7 @@ impl Watcher {
             Watcher::Chairs(_) => &["chairs"],
             Watcher::Page { .. } => &["pages"],
             Watcher::Rows => &["notes", "stars", "tasks"],
+            Watcher::Centres => &["people", "wall"],
         };
         names.iter().map(|name| TableId::of(name))
     }
@@ -156,6 +159,7 @@ impl Watcher {
             }
             Watcher::Page { key } => tx.text(&page(key)),
             Watcher::Rows => crate::rows::app::look(tx),
+            Watcher::Centres => crate::centres::app::look(tx).map(|own| format!("{own:?}")),
             Watcher::Ledger { low, high, limit, reverse } => {
                 overlapping(tx, ["accounts", "balance"], &[low], &[high], limit, reverse)
             }

@@ -22,6 +22,11 @@ pub fn check_replicas(world: &World) -> Result<(), Violation> {
     groups(world).values().try_for_each(|replicas| check_group(replicas))
 }
 
+/// The rows that the only replica of the store has at last; none while it is down.
+pub fn rows_of_store(world: &World) -> BTreeMap<(TableId, RowKey), &Row> {
+    world.replicas().next().map(rows_of).unwrap_or_default()
+}
+
 /// The replicas that take part in each shard.
 pub(super) fn groups(world: &World) -> BTreeMap<ShardId, Vec<&Replica>> {
     let mut groups = BTreeMap::<ShardId, (Epoch, Vec<&Replica>)>::new();

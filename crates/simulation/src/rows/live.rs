@@ -1,9 +1,9 @@
 //! A run of this world: work with faults, rest with conflicts that nobody has decided, decisions, rest.
 
 use super::checker::{self, check_listed};
-use crate::checker::{Invariant, Violation, check_replicas};
+use crate::checker::{Violation, check_replicas};
 use crate::history::Moment;
-use crate::world::{ClientNode, World};
+use crate::world::World;
 
 const SECOND: Moment = 1_000_000_000;
 /// After this, calls are given up.
@@ -26,10 +26,10 @@ pub fn live(world: &mut World) -> Result<(), Violation> {
         world.step();
     }
     world.heal();
-    step_until(world, REST_AT_MOST, "only people are waited for", World::waits_for_people)?;
-    step_until(world, LINKED_WITHIN, "a client did not find its link anew", World::is_linked)?;
-    step_for(world, LAST_SIGHT);
-    step_until(world, REST_AT_MOST, "only people are waited for", World::waits_for_people)?;
+    world.step_until(REST_AT_MOST, "only people are waited for", World::waits_for_people)?;
+    world.step_until(LINKED_WITHIN, "every client finds its link anew", World::is_linked)?;
+    world.step_for(LAST_SIGHT);
+    world.step_until(REST_AT_MOST, "only people are waited for", World::waits_for_people)?;
     let states = checker::rows_now(&world.history)?;
     for node in &world.clients {
         check_listed(&world.history, node, &states)?;
@@ -37,32 +37,12 @@ pub fn live(world: &mut World) -> Result<(), Violation> {
     let end = world.moment() + DECIDED_WITHIN;
     while !world.is_at_rest() {
         if world.moment() > end {
-            return Err(restless(world, "restless though everything was decided"));
+            return Err(world.restless("restless though everything was decided"));
         }
         world.decide_all();
-        step_for(world, DECIDE_EVERY);
+        world.step_for(DECIDE_EVERY);
     }
-    step_for(world, LAST_SIGHT);
+    world.step_for(LAST_SIGHT);
     checker::check(&world.history)?;
     check_replicas(world)
-}
-
-fn step_for(world: &mut World, time: Moment) {
-    let end = world.moment() + time;
-    while world.moment() < end && world.step() {}
-}
-
-fn step_until(world: &mut World, time: Moment, wanted: &str, is_so: impl Fn(&World) -> bool) -> Result<(), Violation> {
-    let end = world.moment() + time;
-    while !is_so(world) {
-        if world.moment() > end || !world.step() {
-            return Err(restless(world, &format!("not in time: {wanted}")));
-        }
-    }
-    Ok(())
-}
-
-fn restless(world: &World, what: &str) -> Violation {
-    let nodes: Vec<String> = world.clients.iter().map(ClientNode::restlessness).collect();
-    Violation::new(Invariant::Liveness, format!("{what}: {nodes:?}"))
 }

@@ -31,6 +31,10 @@ impl World {
             self.work_on_rows(client);
             return self.work_later(client);
         }
+        if self.habits.calls == Calls::Centres {
+            self.work_on_centres(client);
+            return self.work_later(client);
+        }
         let left = self.calls_left[client.0];
         let node = &mut self.clients[client.0];
         match self.random.below(100) {
@@ -90,8 +94,8 @@ impl World {
             Calls::Everything { keys, .. } => Call::random(&mut self.random, keys, self.next_element, version),
             Calls::Bank => Call::of_bank(&mut self.random),
             Calls::Shelves => Call::of_shelves(&mut self.random),
-            Calls::Game { .. } | Calls::Rows => {
-                unreachable!("players take turns, and the other app has calls of its own")
+            Calls::Game { .. } | Calls::Rows | Calls::Centres => {
+                unreachable!("players take turns, and the other apps have calls of their own")
             }
         };
         self.calls_left[client.0] -= 1;
@@ -143,7 +147,7 @@ impl World {
     }
 
     /// The app forgets a mutation that ended without effect.
-    fn dismiss(&mut self, client: ClientIndex) {
+    pub(super) fn dismiss(&mut self, client: ClientIndex) {
         let node = &mut self.clients[client.0];
         let refused: Vec<Counter> = node.client.refused().map(|refused: &Refused| refused.counter).collect();
         if refused.is_empty() {

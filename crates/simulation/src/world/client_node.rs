@@ -18,6 +18,8 @@ use super::events::LeaderThen;
 use super::tab_node::TabNode;
 use crate::app::{Call, InClient, SchemaVersion, Stop, Watcher, run_call};
 use crate::broken::Broken;
+use crate::centres::app::look;
+use crate::centres::{CentresTold, Named};
 use crate::counts::Counts;
 use crate::history::{
     Called, CalledAs, ClientIndex, End, EndedAs, History, Moment, PendingThen, Refusal, Sighting, is_for_want_of_room,
@@ -104,7 +106,7 @@ impl ClientNode {
             is_paused: false,
             store: None,
             device: Device::default(),
-            has_tabs: random.chance(500) && version != SchemaVersion::Rows,
+            has_tabs: random.chance(500) && !matches!(version, SchemaVersion::Rows | SchemaVersion::Centres),
             tabs: BTreeMap::new(),
             watchers: BTreeMap::new(),
             failed: BTreeSet::new(),
@@ -249,6 +251,7 @@ impl ClientNode {
                 Output::Disconnect => leaving.push(Leaving::Disconnect),
                 Output::Send(frame) => leaving.push(Leaving::Frame(frame)),
                 Output::Persist { id, changes, awaited: _ } => {
+                    history.centres.note_given(self.index, id);
                     self.device.give(Writer::Leader(self.life), Job::Batch(id, changes));
                     leaving.push(Leaving::Store);
                 }
@@ -302,11 +305,13 @@ impl ClientNode {
         };
         let mut run = self.client.begin(RunOf::Mutation(counter));
         let (at, store) = (self.client.at(), self.store);
+        let mut ran = None;
         let mut handle = InClient(self.client.transaction(&mut run));
         let ended = match &call {
             Call::Rows(own) => own.run(&mut handle).map(|effects| {
                 history.rows.note_run((self.index, counter), at, store, effects);
             }),
+            Call::Centres(own) => own.run(&mut handle).map(|did| ran = Some((own.name, did))),
             other => run_call(other, &mut handle),
         };
         if let Err(Stop::Abort(_)) = &ended {
@@ -318,6 +323,7 @@ impl ClientNode {
             Err(Stop::Abort(reason)) => Closed::Aborted(reason),
         };
         self.client.finish(run, closed);
+        ran.into_iter().for_each(|(name, did)| history.centres.note_run(name, did));
     }
 
     /// The app has seen that a mutation ended without effect, and wants to hear no more of it.
@@ -329,6 +335,9 @@ impl ClientNode {
     fn run_watcher(&mut self, id: ReactionId, history: &mut History) {
         let (watcher, view) = self.watchers[&id];
         let pending = self.client.pending().map(|pending| PendingThen::of(&pending)).collect();
+        if watcher == Watcher::Centres {
+            return self.look(id, view, history);
+        }
         let mut run = self.client.begin(RunOf::Reaction(id));
         let seen = watcher.run(&mut InClient(self.client.transaction(&mut run)));
         self.client.finish(run, Closed::Returned);
@@ -346,6 +355,16 @@ impl ClientNode {
         let heard = if view == View::Delivered { self.heard.clone() } else { BTreeSet::new() };
         let seen = Sighting { client, life, store, version, watcher, view, at, pending, text, alive, heard };
         history.sightings.push(seen);
+    }
+
+    /// A watcher of the app whose tables merge. What it shows is judged at once.
+    fn look(&mut self, id: ReactionId, view: View, history: &mut History) {
+        let mut run = self.client.begin(RunOf::Reaction(id));
+        let seen = look(&mut InClient(self.client.transaction(&mut run)));
+        self.client.finish(run, Closed::Returned);
+        if let Ok(snapshot) = seen {
+            history.centres.note_snapshot(self.index, view, snapshot);
+        }
     }
 
     fn note_no_room(&mut self, id: ReactionId, history: &mut History) {
@@ -423,6 +442,7 @@ impl ClientNode {
         let stood_on_what_was_taken_back = matches!(status, MutationStatus::Rejected { .. })
             && history.stands_on_what_was_taken_back((self.index, counter));
         let called = history.calls.get_mut(&(self.index, counter)).expect("only what was called has a status");
+        note_merging(&mut history.centres, self.index, called, &status);
         let how = match status {
             MutationStatus::Pending(pending) => {
                 called.durable |= pending.durable;
@@ -491,6 +511,22 @@ impl ClientNode {
     pub fn is_quiet(&self) -> bool {
         let tabs = self.tabs.values().all(TabNode::is_quiet);
         tabs && self.client.pending().next().is_none() && self.device.is_idle()
+    }
+}
+
+/// Notes what a client was told of a call of tables that merge.
+fn note_merging(centres: &mut CentresTold, client: ClientIndex, called: &Called, status: &MutationStatus) {
+    let Call::Centres(Named { name, .. }) = &called.call else { return };
+    match status {
+        MutationStatus::Pending(pending) if pending.durable && !pending.waits_for_data => {
+            centres.note_durable(client, *name);
+        }
+        MutationStatus::Pending(_) => {}
+        MutationStatus::Confirmed { .. } => centres.note_confirmed(client, *name),
+        ended @ (MutationStatus::Rejected { .. }
+        | MutationStatus::Quarantined { .. }
+        | MutationStatus::Cancelled { .. }
+        | MutationStatus::Overruled) => centres.note_refused(client, *name, &format!("{ended:?}")),
     }
 }
 

@@ -118,10 +118,12 @@ impl World {
             self.break_link(link, false, true);
         }
         self.count_kept(client);
+        self.count_taken_place(client);
         let now = self.now_of_client(client);
         let node = &mut self.clients[client.0];
         node.restart(now, self.broken, &mut self.random, &self.history, &mut self.occasions);
         node.learn_refused(self.moment, &mut self.history);
+        self.history.centres.note_restart(client);
         let calls = &self.history.calls;
         let has_ended = |call| {
             let ends = calls.get(&(client, call)).into_iter().flat_map(|called| called.ends.values());
@@ -145,7 +147,7 @@ impl World {
         let (next, occasion) = match node.version {
             SchemaVersion::First => (SchemaVersion::Grown, Occasion::SchemaGrown),
             SchemaVersion::Grown => (SchemaVersion::Pruned, Occasion::SchemaPruned),
-            SchemaVersion::Pruned | SchemaVersion::Rows => return,
+            SchemaVersion::Pruned | SchemaVersion::Rows | SchemaVersion::Centres => return,
         };
         node.version = next;
         self.occasions.add(occasion, 1);
@@ -269,7 +271,10 @@ impl World {
         match node.device.next() {
             Some((Writer::Leader(life), done)) if life == node.life => {
                 let input = match done {
-                    Done::Stored(id) => Input::Persisted(id),
+                    Done::Stored(id) => {
+                        self.history.centres.note_stored(client, id);
+                        Input::Persisted(id)
+                    }
                     Done::Outbox(entries) => Input::Outbox(entries),
                 };
                 node.handle(now, self.moment, input, &mut self.history);
