@@ -263,7 +263,7 @@ impl Upload {
         if !self.is_own(lacks.lease) {
             return;
         }
-        let lacks: BTreeSet<ChunkId> = set_of(lacks.chunks.into_iter());
+        let lacks: BTreeSet<ChunkId> = set_of(lacks.chunks);
         for id in std::mem::take(&mut self.asked) {
             if lacks.contains(&id) {
                 self.ahead.push_back(id);

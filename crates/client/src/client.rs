@@ -219,7 +219,7 @@ impl Client {
             batches: Batches::default(),
             blobs: Blobs::new(config.seed, has_blobs),
             rows: Rows::default(),
-            causal: Causal::default(),
+            causal: Causal::at(now.wall),
             members: Members::new(),
             queue: Queue::new(Windows { strong: config.limits.strong_ahead, ..Windows::default() }),
             refused: BTreeMap::new(),
@@ -328,6 +328,7 @@ impl Machine for Client {
 
     fn handle(&mut self, now: Now, input: Input) {
         self.session.is_at(now.instant);
+        self.causal.is_at(now.wall);
         // The timers of a hidden page come late, and frames may come before them.
         self.rest.on_due(now.instant);
         match input {
@@ -368,6 +369,7 @@ impl Machine for Client {
 
     fn on_deadline(&mut self, now: Now) {
         self.session.is_at(now.instant);
+        self.causal.is_at(now.wall);
         self.on_session_due(now);
         self.on_acknowledgement_due(now.instant);
         self.renew_identity(now.instant);

@@ -354,6 +354,42 @@ fn times_that_a_gateway_would_refuse_are_lowered_before_they_are_sent() {
     assert_eq!(kept[..4], sent[..], "what may have been sent is sent unchanged");
 }
 
+/// The call waited for data, and the clock was set right meanwhile.
+#[test]
+fn a_call_of_a_clock_that_was_set_back_has_a_time_that_a_gateway_takes() {
+    let mut harness = app();
+    let server = harness.now.wall.as_micros() + 60_000_000;
+    harness.connect();
+    harness.now.wall = WallTime::from_micros(server + 3_600_000_000);
+    harness.mutate("say");
+    harness.now.wall = WallTime::from_micros(server);
+    harness.disconnect();
+    harness.link();
+    harness.tell(welcome(server));
+    harness.advance(Advance { to: harness.client.at(), ..Advance::default() });
+    harness.load(10, &[(people(), key(1), loaded())]);
+    let sent = times(committed(&harness.take_submits().remove(0).decision));
+    assert!(sent[0] <= HybridTime::last_at(server), "{sent:?}");
+}
+
+/// One call has a time that a gateway takes, though it is ahead. The later one has none, and stands above it all the same.
+#[test]
+fn a_lowered_time_stands_above_those_that_may_have_been_sent() {
+    let mut harness = app();
+    let server = harness.now.wall.as_micros() + 60_000_000;
+    harness.now.wall = WallTime::from_micros(server + 5_000_000);
+    harness.mutate("join");
+    harness.mutate("say");
+    harness.now.wall = WallTime::from_micros(server + 3_600_000_000);
+    harness.mutate("say more");
+    harness.link();
+    harness.tell(welcome(server));
+    let submits = harness.take_submits();
+    let sent: Vec<HybridTime> = submits.iter().flat_map(|submit| times(committed(&submit.decision))).collect();
+    assert!(sent.is_sorted() && sent[2] < sent[3], "{sent:?}");
+    assert_eq!(shown(&mut harness), said("in port", 0));
+}
+
 #[test]
 fn a_closure_works_offline_if_it_writes_tables_that_merge() {
     let mut harness = app();

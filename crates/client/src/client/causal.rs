@@ -13,22 +13,32 @@ use super::Client;
 use crate::queue::{Entry, Mutation, RunState, Stage};
 use crate::transaction::Run;
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Causal {
     /// The lane of all these calls, once there are some.
     lane: Option<LaneNumber>,
+    /// This device's clock when it was last looked at.
+    wall: WallTime,
     /// Microseconds by which this device's clock was ahead of the server's when it was last heard.
     ahead: u64,
 }
 
 impl Causal {
+    pub(super) fn at(wall: WallTime) -> Causal {
+        Causal { lane: None, wall, ahead: 0 }
+    }
+
     pub(super) fn lanes(&self) -> usize {
         usize::from(self.lane.is_some())
     }
 
-    /// The time of what is called at `called_at`, by the server's clock as far as it is known.
+    pub(super) fn is_at(&mut self, wall: WallTime) {
+        self.wall = wall;
+    }
+
+    /// The time of a call that runs now, by the server's clock as far as it is known. The device's clock may have been set back since the call.
     pub(super) fn time(&self, called_at: WallTime) -> HybridTime {
-        HybridTime(called_at.as_micros().saturating_sub(self.ahead))
+        HybridTime(called_at.min(self.wall).as_micros().saturating_sub(self.ahead))
     }
 }
 
@@ -85,7 +95,10 @@ impl Client {
         let last = HybridTime::last_at(server.as_micros());
         let late: Vec<Counter> =
             self.queue.entries().filter(|entry| is_late(entry, last)).map(Entry::counter).collect();
-        let mut time = HybridTime(server.as_micros());
+        // Above all that may have been sent: a later call stands above an earlier one.
+        let open = self.queue.entries().filter(|entry| entry.took_place());
+        let kept = open.flat_map(Entry::writes).filter_map(time_of).filter(|time| *time <= last).max();
+        let mut time = HybridTime(server.as_micros()).max(kept.unwrap_or_default());
         for counter in late {
             self.queue.change_effects(counter, |write| bring_forward(write, last, &mut time));
             self.save_mutation(counter);

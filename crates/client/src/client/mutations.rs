@@ -125,6 +125,7 @@ impl Client {
 
     fn call(&mut self, called_at: WallTime, ticket: Option<Ticket>, kind: MutationKind) -> Result<Counter, CallError> {
         self.check_call(&kind)?;
+        self.causal.is_at(called_at);
         let counter = self.next_counter();
         self.queue.push(Entry::new(Mutation { counter, kind, called_at, ticket, log: None }, Stage::Called));
         Ok(counter)
