@@ -220,7 +220,7 @@ pub enum Broken {
     StrongReadsKept,
     /// After a restart a call that took place runs again, though it may have been sent.
     RunAgainAfterSent,
-    /// What took place is sent before it is stored.
+    /// A call that took place is sent before it is stored.
     SendBeforeStored,
     /// A register is assigned by the device's clock alone, also below a time that the writer has seen.
     StampByClock,

@@ -79,7 +79,8 @@ fn the_page_has_every_end_view_and_connection() {
     assert_eq!(table("View"), names!(View: Optimistic, Durable, Confirmed, Delivered));
     assert_eq!(table("Connection"), names!(Connection: Offline, Connecting, Online, Refused));
     for broken in names!(Broken: Nothing, RemoveAtReply, KeepTakenBack, ForgetConfirmed, AppendAfterClose,
-        ForgetReplayedPosition, SkipAtRejoin, AcknowledgeBeforeApplying, SendWhatReadPending, StrongReadsKept, Rows)
+        ForgetReplayedPosition, SkipAtRejoin, AcknowledgeBeforeApplying, SendWhatReadPending, StrongReadsKept,
+        RunAgainAfterSent, SendBeforeStored, StampByClock, Rows)
     {
         assert!(broken == "Nothing" || PAGE.contains(&format!("`{broken}`")));
     }

@@ -51,9 +51,9 @@ pub struct History {
     pub last_given: BTreeMap<ClientId, Counter>,
     /// The telling of the table with the delivered view.
     pub delivery: DeliveryLog,
-    /// Of the world of tables that sync.
+    /// The world of tables that sync.
     pub rows: RowsTold,
-    /// Of the world of tables that merge.
+    /// The world of tables that merge.
     pub centres: CentresTold,
     pub timeline: Timeline,
 }

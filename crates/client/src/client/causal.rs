@@ -80,7 +80,7 @@ impl Client {
         entry
     }
 
-    /// What a broken client does with the calls that took place in an earlier life of the app.
+    /// Runs the calls again that took place in an earlier life of the app. Never, but in a broken client.
     pub(super) fn run_restored_again(&mut self) {
         let restored: Vec<Counter> =
             self.queue.entries().filter(|entry| entry.took_place()).map(Entry::counter).collect();

@@ -48,7 +48,7 @@ pub enum OfCentres {
         one: i64,
         other: i64,
     },
-    /// They are friends no more.
+    /// Friends that are friends no more.
     Part {
         one: i64,
         other: i64,
@@ -101,7 +101,7 @@ pub enum OfCentres {
 pub struct Did {
     /// The people who are never deleted that it wrote, each with the names that it saw there.
     pub rows: Vec<(i64, Names)>,
-    /// What it added to the visits of which of these people.
+    /// Amounts that it added to the visits of people.
     pub visits: Vec<(i64, i64)>,
     pub befriended: Vec<(i64, i64)>,
     pub parted: Vec<(i64, i64)>,

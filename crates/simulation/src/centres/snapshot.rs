@@ -20,7 +20,7 @@ pub struct Person {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Snapshot {
     pub people: BTreeMap<i64, Person>,
-    /// Who wrote a post, by its wall and its name.
+    /// The author of each post, by its wall and its name.
     pub wall: BTreeMap<(i64, Name), i64>,
 }
 

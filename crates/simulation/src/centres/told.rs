@@ -36,28 +36,28 @@ pub enum Views {
     Confirmed,
 }
 
-/// What is known of a call.
+/// A call, as far as it is known.
 #[derive(Clone, Debug)]
 pub struct CallTold {
     pub client: ClientIndex,
     /// The names that its author had seen or done before, and its own.
     pub past: Names,
-    /// Nothing before a run of it came to its end.
+    /// None before a run of it came to its end.
     pub did: Option<Did>,
 }
 
-/// What a client has seen and been told.
+/// Calls that a client has seen and been told of.
 #[derive(Clone, Debug, Default)]
 pub struct Sees {
     /// All names that this life has seen or done.
     known: Names,
-    /// Its own calls that this life ran to their end.
+    /// Own calls that this life ran to their end.
     ran: Names,
-    /// Those that each view has shown in this life.
+    /// Calls that each view has shown in this life.
     shown: BTreeMap<Views, Names>,
-    /// Its own calls that are on its device, or confirmed.
+    /// Own calls that are on its device, or confirmed.
     pub durable: Names,
-    /// Those that this life was told to be confirmed.
+    /// Calls that this life was told to be confirmed.
     pub confirmed: Names,
     /// The confirmed names that were shown before a batch was given to the storage.
     given: BTreeMap<PersistId, Names>,

@@ -71,7 +71,7 @@ impl World {
         self.centre_events.add(CentreEvent::RestartedSent, u64::from(held().any(|pending| pending.status.sent)));
     }
 
-    /// What the calls of this world did.
+    /// Deeds of the calls of this world.
     pub fn count_calls(&mut self) {
         for did in self.history.centres.calls.values().filter_map(|call| call.did.as_ref()) {
             CentreEvent::of_call(did).for_each(|event| self.centre_events.add(event, 1));

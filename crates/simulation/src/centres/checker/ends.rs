@@ -37,7 +37,7 @@ pub fn check(world: &World) -> Result<(), Violation> {
     check_replicas(world)
 }
 
-/// What was told of ends is what the store recorded, and nothing took effect that was not on its device first.
+/// Ends that were told are those that the store recorded, and nothing took effect that was not on its device first.
 fn check_ended(history: &History, commits: &Commits) -> Result<(), Violation> {
     for (mutation, called) in &history.calls {
         let recorded = commits.recorded(*mutation);
