@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use harness::{Harness, Stop, at, key};
-use iolite_client::{Content, MutationStatus, Pending, RunOf, Transaction, View};
+use iolite_client::{Content, Input, MutationStatus, Pending, RunOf, Transaction, View};
 use iolite_machine::WallTime;
 use iolite_values::{
     Attempt, Cell, CellState, ColumnId, Counter, Decision, Effect, HybridTime, Id, Lives, Mark, Operation, Row,
@@ -413,6 +413,18 @@ fn a_closure_works_offline_if_it_writes_tables_that_merge() {
     let mut strong_only = Harness::new();
     assert!(strong_only.client.transact(strong_only.now.wall).is_err());
     strong_only.settle();
+}
+
+/// Its link was lost between its call and its run. An attempt may be asked for, so only the store ends it.
+#[test]
+fn a_strong_closure_that_gives_up_offline_waits_for_the_store() {
+    for mut harness in [app(), Harness::new()] {
+        harness.connect();
+        harness.mutator("closure", |_| Err(Stop::Abort("no such account")));
+        let counter = harness.client.transact(harness.now.wall).expect("online");
+        harness.input(Input::LinkLost);
+        assert!(pending(&harness, counter).would_reject.is_some());
+    }
 }
 
 #[test]

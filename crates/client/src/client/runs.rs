@@ -126,7 +126,6 @@ impl Client {
             (false, Closed::Aborted(reason))
                 if self.keeps(&run).is_some()
                     || self.takes_place(&run)
-                    || first && self.is_closure(counter) && !self.session.is_open()
                     || self.has_seen_kept_again(counter)
                     || self.rests_on_kept(counter, &run) =>
             {
@@ -196,7 +195,8 @@ impl Client {
         if check != OfflineCheck::Due || self.session.is_open() {
             return None;
         }
-        if self.is_closure(counter) {
+        // Where no table merges, no closure is called without a connection.
+        if self.is_closure(counter) && self.schema.any_merges() {
             return Some(CallError::Offline.to_string());
         }
         let refuses =
