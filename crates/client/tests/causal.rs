@@ -415,7 +415,7 @@ fn a_closure_works_offline_if_it_writes_tables_that_merge() {
     strong_only.settle();
 }
 
-/// Its link was lost between its call and its run. An attempt may be asked for, so only the store ends it.
+/// The link was lost between its call and its run. Such an end is the store's to record.
 #[test]
 fn a_strong_closure_that_gives_up_offline_waits_for_the_store() {
     for mut harness in [app(), Harness::new()] {
