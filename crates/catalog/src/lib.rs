@@ -25,7 +25,7 @@ pub use restoring::{begin_restoring, end_restoring, restoring};
 pub const CATALOG_TABLE: &str = "_catalog";
 
 /// Tables of the system, by names that no app's table can have; but their numbers it can.
-const SYSTEM_TABLES: [&str; 8] = [
+const SYSTEM_TABLES: [&str; 10] = [
     CATALOG_TABLE,
     "$completions",
     "$configurations",
@@ -34,6 +34,8 @@ const SYSTEM_TABLES: [&str; 8] = [
     "_log_members",
     "_leases",
     "_seals",
+    "_outbox",
+    "_centres",
 ];
 
 /// How many hashes of covered schemas are remembered. Past this, clients send theirs again after the next hello.

@@ -18,4 +18,4 @@ pub use check::{Refused, admit};
 pub use checkpoint::{Compared, HASHES_OPEN_MAX, Hashes, PART_BYTES, PARTS_MAX, Said, State, StateHasher};
 pub use entry::{initial_seed, origin_of, seed_of};
 pub use member::{Member, Next, Stuck};
-pub use pages::{AppendError, BLOCK_PAGES, PAGE_BYTES_MAX, PAGE_ENTRIES_MAX, Page, append_to};
+pub use pages::{AppendError, BLOCK_PAGES, PAGE_BYTES_MAX, PAGE_ENTRIES_MAX, Page, PageCells, append_to};

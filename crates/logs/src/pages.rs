@@ -4,7 +4,9 @@
 //! commits as it is. An entry that turns the page is its last one: what a client appends behind it nevertheless, nobody replays.
 //! Source: Iolite's own; Hercules has one server that appends.
 
-use iolite_values::{Cell, CellState, KeyError, ListOrder, LogId, LogPages, Operation, Read, Row, Value, Write};
+use iolite_values::{
+    Cell, CellState, KeyError, ListOrder, LogId, LogPages, Operation, Read, Row, RowKey, TableId, Value, Write,
+};
 use iolite_wire::logs::LogEntry;
 
 /// Entries of a page. With so many it is turned.
@@ -86,18 +88,41 @@ pub fn append_to(
     let key = log.page(number)?;
     let turns = page.is_full_with(entry.arguments.len() + entry.operation.len());
     let entry = LogEntry { turns, ..entry }.encode()?;
-    let (life, closed) = (Cell::row(LogPages::table(), key.clone()), LogPages::closed(key.clone()));
-    let mut writes = Vec::new();
-    if !page.exists() {
-        writes.push(Write { cell: life.clone(), operation: Operation::Create });
+    Ok(PageCells::of(LogPages::table(), key).append(!page.exists(), entry, turns))
+}
+
+/// The cells of a page, in whatever table pages are.
+#[derive(Clone, Debug)]
+pub struct PageCells {
+    life: Cell,
+    entries: Cell,
+    closed: Cell,
+}
+
+impl PageCells {
+    /// Of the page with this key: the columns are those of [`LogPages`].
+    pub fn of(table: TableId, page: RowKey) -> PageCells {
+        let cell = |column| Cell { table, row: page.clone(), column };
+        let (entries, closed) = (cell(LogPages::entries_column()), cell(LogPages::closed_column()));
+        PageCells { life: Cell::row(table, page), entries, closed }
     }
-    let append = Operation::Append { value: Value::Bytes(entry.into()), order: ListOrder::Commit };
-    writes.push(Write { cell: LogPages::entries(key), operation: append });
-    if turns {
-        writes.push(Write { cell: closed.clone(), operation: Operation::Put(Value::Bool(true)) });
+
+    /// The reads and writes that append an entry to a page that is open. `is_new`: nothing was appended to it before. `turns`: nothing is appended
+    /// to it any more.
+    pub fn append(self, is_new: bool, entry: Vec<u8>, turns: bool) -> (Vec<Read>, Vec<Write>) {
+        let PageCells { life, entries, closed } = self;
+        let mut writes = Vec::new();
+        if is_new {
+            writes.push(Write { cell: life.clone(), operation: Operation::Create });
+        }
+        let append = Operation::Append { value: Value::Bytes(entry.into()), order: ListOrder::Commit };
+        writes.push(Write { cell: entries, operation: append });
+        if turns {
+            writes.push(Write { cell: closed.clone(), operation: Operation::Put(Value::Bool(true)) });
+        }
+        let whole = |cell| Read::Cell { cell, element: iolite_values::Element::Whole };
+        (vec![whole(life), whole(closed)], writes)
     }
-    let whole = |cell| Read::Cell { cell, element: iolite_values::Element::Whole };
-    Ok((vec![whole(life), whole(closed)], writes))
 }
 
 /// Why an entry cannot be appended, whatever the page.

@@ -5,6 +5,7 @@
 //! Source: our own; the dictionary of cells is that of HPACK (RFC 7541) in spirit.
 
 pub mod blobs;
+pub mod centres;
 pub mod client_storage;
 mod encoding;
 mod error;

@@ -53,6 +53,10 @@ pub const LOG_STATE: FrameLimits = FrameLimits::new(16 * MIB, 1024 * KIB);
 pub const BLOB_REQUEST: FrameLimits = FrameLimits::new(80 * KIB, 16);
 /// A message of a gateway on `/blobs`.
 pub const BLOB_REPLY: FrameLimits = FrameLimits::new(80 * KIB, 16);
+/// An entry of an outbox: a causal transaction is smaller, also with its cells in full.
+pub const OUTBOX_ENTRY: FrameLimits = FrameLimits::new(MIB, 32 * KIB);
+/// A message between data centres. It aims far below: one entry is the least that it can send.
+pub const FROM_CENTRE: FrameLimits = FrameLimits::new(4 * MIB, 16 * KIB);
 /// A message of a tab that follows.
 pub const FROM_TAB: FrameLimits = FrameLimits::new(MIB, 16 * KIB);
 /// A message of the tab that leads. It aims far below: one row, or one mutation, is the least that it can send.
@@ -85,6 +89,8 @@ pub const SUBSCRIPTIONS: Limit = Limit { most: 4 * KIB, of: "subscriptions" };
 pub const SUBMITS_OPEN: Limit = Limit { most: 256, of: "submissions without an outcome" };
 /// The bytes of these submissions, by [`crate::message::Submit::size_bytes`].
 pub const SUBMITS_OPEN_BYTES: Limit = Limit { most: 4 * MIB, of: "bytes of submissions without an outcome" };
+/// The name of a group of data centres.
+pub const CENTRE_GROUP: Limit = Limit { most: 64, of: "bytes of a group's name" };
 /// A part of a log's state.
 pub const LOG_PART: Limit = Limit { most: 256 * KIB, of: "bytes of a log's state" };
 /// Members of a log, as far as gateways tell them.

@@ -1,14 +1,16 @@
 //! A gateway and its coordinator: what clients speak to, and what speaks to replicas.
 //!
-//! The coordinator has two askers: the gateway, and its host's sweeps and checks of blobs. It is given numbers of `Front`'s own.
+//! The coordinator has two askers: the gateway, and its host's sweeps and checks of blobs. It is given numbers of `Front`'s own. In a group of several data
+//! centres, [`Centres`] stands between them and the coordinator.
 
 use std::collections::VecDeque;
 
+use iolite_causal::{Centres, LinkInput, LinkOutput};
 use iolite_gateway::{BlobLink, BlobOutput, Gateway, Input, Output, SessionId};
 use iolite_machine::{Instant, Machine, Now};
 use iolite_replication::node::{FromReplica, Group, ReplicaId, Split, Term, ToReplica};
 use iolite_replication::{Coordinator, CoordinatorInput, CoordinatorOutput};
-use iolite_store::{Asking, Event, Reply, RequestId};
+use iolite_store::{Asking, Event, Reply, Request, RequestId};
 use iolite_wire::message::FromGateway;
 
 use crate::SweeperAsk;
@@ -19,6 +21,8 @@ pub struct Front {
     now: Now,
     gateway: Gateway,
     coordinator: Coordinator,
+    /// None: this data centre is alone.
+    centres: Option<Centres>,
     asking: Asking<Asker>,
     outputs: VecDeque<FrontOutput>,
 }
@@ -36,6 +40,8 @@ pub enum FrontInput {
     FromReplica(FromReplica),
     /// A sweep or a check of blobs asks the store of rows.
     Sweeper(SweeperAsk),
+    /// Something happens on a link with another data centre.
+    Centre(LinkInput),
     /// The directory tells of the group of a shard.
     Configured(Group),
     /// The directory tells that a shard was split.
@@ -51,13 +57,26 @@ pub enum FrontOutput {
     Blobs(BlobLink, BlobOutput),
     /// The answer to what a sweep or a check has asked.
     ToSweeper(RequestId, Reply),
+    /// For a link with another data centre.
+    Centre(LinkOutput),
     /// Another process has this gateway's number: end.
     Superseded(Term),
 }
 
 impl Front {
     pub fn new(now: Now, gateway: Gateway, coordinator: Coordinator) -> Front {
-        Front { now, gateway, coordinator, asking: Asking::default(), outputs: VecDeque::new() }
+        Front { now, gateway, coordinator, centres: None, asking: Asking::default(), outputs: VecDeque::new() }
+    }
+
+    /// The same in a group of several data centres.
+    #[must_use]
+    pub fn with_centres(self, settings: iolite_causal::Settings) -> Front {
+        Front { centres: Some(Centres::new(self.now, settings)), ..self }
+    }
+
+    /// Its part in the group, if there are several data centres.
+    pub fn centres(&self) -> Option<&Centres> {
+        self.centres.as_ref()
     }
 
     /// Whether sessions are served.
@@ -89,20 +108,37 @@ impl Front {
                     Output::Close(session) => self.emit(FrontOutput::Close(session)),
                     Output::Store(id, request) => {
                         let number = self.asking.begin(Asker::Gateway(id));
-                        self.coordinator.handle(self.now, CoordinatorInput::Request(number, request));
+                        self.ask(number, request);
                     }
                     Output::Blobs(link, output) => self.emit(FrontOutput::Blobs(link, output)),
                     Output::GiveUp(id) => {
                         if let Some(number) = self.asking.give_up(Asker::Gateway(id)) {
-                            self.coordinator.handle(self.now, CoordinatorInput::GiveUp(number));
+                            self.give_up(number);
                         }
                     }
+                }
+            }
+            while let Some(output) = self.centres.as_mut().and_then(Machine::poll) {
+                quiet = false;
+                match output {
+                    iolite_causal::Output::Request(number, request) => {
+                        self.coordinator.handle(self.now, CoordinatorInput::Request(number, request));
+                    }
+                    iolite_causal::Output::GiveUp(number) => {
+                        self.coordinator.handle(self.now, CoordinatorInput::GiveUp(number));
+                    }
+                    iolite_causal::Output::Hold(at) => self.coordinator.handle(self.now, CoordinatorInput::Hold(at)),
+                    iolite_causal::Output::Event(event) => self.on_event(event),
+                    iolite_causal::Output::Link(output) => self.emit(FrontOutput::Centre(output)),
                 }
             }
             while let Some(output) = self.coordinator.poll() {
                 quiet = false;
                 match output {
-                    CoordinatorOutput::Event(event) => self.on_event(event),
+                    CoordinatorOutput::Event(event) => match &mut self.centres {
+                        Some(centres) => centres.handle(self.now, iolite_causal::Input::Store(event)),
+                        None => self.on_event(event),
+                    },
                     CoordinatorOutput::ToReplica { to, message } => self.emit(FrontOutput::ToReplica(to, message)),
                     CoordinatorOutput::Superseded { term } => self.emit(FrontOutput::Superseded(term)),
                 }
@@ -110,6 +146,27 @@ impl Front {
             if quiet {
                 return;
             }
+        }
+    }
+
+    /// Asks the store, by way of the group if there is one.
+    fn ask(&mut self, number: RequestId, request: Request) {
+        match &mut self.centres {
+            Some(centres) => centres.handle(self.now, iolite_causal::Input::Request(number, request)),
+            None => self.coordinator.handle(self.now, CoordinatorInput::Request(number, request)),
+        }
+    }
+
+    fn give_up(&mut self, number: RequestId) {
+        match &mut self.centres {
+            Some(centres) => centres.handle(self.now, iolite_causal::Input::GiveUp(number)),
+            None => self.coordinator.handle(self.now, CoordinatorInput::GiveUp(number)),
+        }
+    }
+
+    fn on_centre(&mut self, input: LinkInput) {
+        if let Some(centres) = &mut self.centres {
+            centres.handle(self.now, iolite_causal::Input::Link(input));
         }
     }
 
@@ -127,13 +184,13 @@ impl Front {
     }
 
     fn on_sweeper(&mut self, ask: SweeperAsk) {
-        let input = match ask {
+        match ask {
             SweeperAsk::Request(id, request) => {
-                CoordinatorInput::Request(self.asking.begin(Asker::Sweeper(id)), request)
+                let number = self.asking.begin(Asker::Sweeper(id));
+                self.ask(number, request);
             }
-            SweeperAsk::Hold(at) => CoordinatorInput::Hold(at),
-        };
-        self.coordinator.handle(self.now, input);
+            SweeperAsk::Hold(at) => self.coordinator.handle(self.now, CoordinatorInput::Hold(at)),
+        }
     }
 
     fn emit(&mut self, output: FrontOutput) {
@@ -151,6 +208,7 @@ impl Machine for Front {
             FrontInput::Gateway(input) => self.gateway.handle(now, input),
             FrontInput::FromReplica(message) => self.coordinator.handle(now, CoordinatorInput::FromReplica(message)),
             FrontInput::Sweeper(ask) => self.on_sweeper(ask),
+            FrontInput::Centre(input) => self.on_centre(input),
             FrontInput::Ended(split) => self.coordinator.handle(now, CoordinatorInput::Ended(split)),
             FrontInput::Configured(group) => self.coordinator.handle(now, CoordinatorInput::Configured(group)),
         }
@@ -164,18 +222,25 @@ impl Machine for Front {
     }
 
     fn deadline(&self) -> Option<Instant> {
-        [self.gateway.deadline(), self.coordinator.deadline()].into_iter().flatten().min()
+        let centres = self.centres.as_ref().and_then(Machine::deadline);
+        [self.gateway.deadline(), self.coordinator.deadline(), centres].into_iter().flatten().min()
     }
 
     fn on_deadline(&mut self, now: Now) {
         self.now = now;
         self.gateway.on_deadline(now);
         self.coordinator.on_deadline(now);
+        if let Some(centres) = &mut self.centres {
+            centres.on_deadline(now);
+        }
     }
 
     fn validate(&self) {
         self.gateway.validate();
         self.coordinator.validate();
+        if let Some(centres) = &self.centres {
+            centres.validate();
+        }
     }
 }
 

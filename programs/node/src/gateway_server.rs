@@ -166,6 +166,7 @@ impl Performer<Front> for World {
             FrontOutput::Close(session) => self.endpoint.close(session.0),
             FrontOutput::Blobs(link, output) => self.blobs.perform(link, output),
             FrontOutput::ToSweeper(id, reply) => self.blobs.answer(id, reply),
+            FrontOutput::Centre(output) => unreachable!("it is no data centre of a group: {output:?}"),
             FrontOutput::ToReplica(to, message) => self.links.send_to(self.names.of(NodeRole::Store(to)), &message),
             FrontOutput::Superseded(term) => drop(self.superseded.send_replace(Some(term))),
         }

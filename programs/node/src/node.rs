@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use iolite_causal::{LinkInput, LinkOutput};
 use iolite_gateway::{BlobLink, BlobOutput, Input, SessionId};
 use iolite_machine::{Instant, Machine, Now};
 use iolite_store::{Reply, RequestId};
@@ -23,6 +24,8 @@ pub enum NodeInput {
     Gateway(Input),
     /// A sweep or a check of blobs asks the store of rows.
     Sweeper(SweeperAsk),
+    /// Something happens on a link with another data centre.
+    Centre(LinkInput),
     Journal(JournalInput),
 }
 
@@ -34,6 +37,8 @@ pub enum NodeOutput {
     Blobs(BlobLink, BlobOutput),
     /// The answer to what a sweep or a check has asked.
     ToSweeper(RequestId, Reply),
+    /// For a link with another data centre.
+    Centre(LinkOutput),
     Journal(JournalOutput),
 }
 
@@ -67,6 +72,7 @@ impl Node {
                     }
                     FrontOutput::Blobs(link, output) => self.outputs.push_back(NodeOutput::Blobs(link, output)),
                     FrontOutput::ToSweeper(id, reply) => self.outputs.push_back(NodeOutput::ToSweeper(id, reply)),
+                    FrontOutput::Centre(output) => self.outputs.push_back(NodeOutput::Centre(output)),
                     FrontOutput::Close(session) => self.outputs.push_back(NodeOutput::Close(session)),
                     FrontOutput::ToReplica(_, message) => {
                         self.store.handle(self.now, StoreInput::FromCoordinator(message));
@@ -102,6 +108,7 @@ impl Machine for Node {
         match input {
             NodeInput::Gateway(input) => self.front.handle(now, FrontInput::Gateway(input)),
             NodeInput::Sweeper(ask) => self.front.handle(now, FrontInput::Sweeper(ask)),
+            NodeInput::Centre(input) => self.front.handle(now, FrontInput::Centre(input)),
             NodeInput::Journal(input) => self.store.handle(now, StoreInput::Journal(input)),
         }
     }

@@ -239,6 +239,7 @@ impl Performer<Node> for World {
             NodeOutput::Close(session) => self.endpoint.close(session.0),
             NodeOutput::Blobs(link, output) => self.blobs.perform(link, output),
             NodeOutput::ToSweeper(id, reply) => self.blobs.answer(id, reply),
+            NodeOutput::Centre(output) => unreachable!("it is no data centre of a group: {output:?}"),
             NodeOutput::Journal(output) => journal::perform(&mut self.journal, output),
         }
     }

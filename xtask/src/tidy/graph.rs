@@ -29,7 +29,11 @@ const LAYERS: &[(&str, MayUse)] = &[
     ("iolite-text", Only(&["iolite-values"])),
     ("iolite-replication", Only(STORE_AND_BELOW)),
     ("iolite-postgres", Only(STORE_AND_BELOW)),
-    ("iolite-causal", Only(STORE_AND_BELOW)),
+    (
+        "iolite-causal",
+        // Outboxes are pages, as logs are.
+        Only(&["iolite-logs", "iolite-store", "iolite-values", "iolite-wire", "iolite-machine"]),
+    ),
     ("iolite-rowsync", Only(STORE_AND_BELOW)),
     ("iolite-logs", Only(STORE_AND_BELOW)),
     ("iolite-catalog", Only(STORE_AND_BELOW)),
@@ -102,6 +106,7 @@ const LAYERS: &[(&str, MayUse)] = &[
             "iolite-machine",
             "iolite-memory",
             "iolite-logs",
+            "iolite-causal",
             "iolite-wire",
         ]),
     ),

@@ -1,0 +1,209 @@
+//! A data centre's part in its group: between a gateway and its coordinator, and between the data centres.
+//!
+//! Invariants:
+//! - a commit of effects reaches the store only with the append that puts it into the outbox;
+//! - nothing is asked or told in the name of the outbox before its end was read.
+
+mod events;
+mod links;
+mod own;
+mod replies;
+mod running;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::Duration;
+
+use iolite_machine::{Instant, Machine, Now};
+use iolite_store::{Asking, Request, RequestId};
+use iolite_values::Timestamp;
+use iolite_wire::centres::CentreName;
+
+use self::events::Reading;
+use self::own::{OwnNames, Purpose};
+use self::running::Running;
+use crate::figures::{Figures, PeerFigures, PeerState};
+use crate::interface::{Input, LinkId, LinkInput, LinkSide, Output, Settings};
+use crate::rows::Column;
+
+/// How often the store is told to keep its history, while something is held back.
+const HOLD_EVERY: Duration = Duration::from_secs(10);
+/// For so long history is kept for what is held back. Then it is dropped, and clients read anew once K data centres have it.
+pub const HELD_FOR_MAX: Duration = Duration::from_secs(600);
+
+/// Stands between the gateway's side and the store of one data centre, and speaks with the others.
+#[derive(Debug)]
+pub struct Centres {
+    settings: Settings,
+    now: Now,
+    stage: Stage,
+    links: BTreeMap<LinkId, Link>,
+    asking: Asking<Asker>,
+    /// Commits of an earlier history: their replies are for nobody.
+    forgotten: BTreeSet<RequestId>,
+    purposes: BTreeMap<u64, Purpose>,
+    own_requests: u64,
+    names: OwnNames,
+    /// Since when something is held back, and when the store is told so next.
+    holding: Option<(Instant, Instant)>,
+    outputs: VecDeque<Output>,
+}
+
+#[derive(Debug)]
+enum Stage {
+    /// The store has not been there yet.
+    Away,
+    Reading(Box<Reading>),
+    Running(Box<Running>),
+}
+
+#[derive(Clone, Debug)]
+struct Link {
+    peer: CentreName,
+    side: LinkSide,
+}
+
+/// Who asked the store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Asker {
+    Front(RequestId),
+    Own(u64),
+}
+
+impl Centres {
+    pub fn new(now: Now, settings: Settings) -> Centres {
+        Centres {
+            settings,
+            now,
+            stage: Stage::Away,
+            links: BTreeMap::new(),
+            asking: Asking::default(),
+            forgotten: BTreeSet::new(),
+            purposes: BTreeMap::new(),
+            own_requests: 0,
+            names: OwnNames::default(),
+            holding: None,
+            outputs: VecDeque::new(),
+        }
+    }
+
+    /// How far this data centre and its peers are.
+    pub fn figures(&self) -> Figures {
+        let Stage::Running(running) = &self.stage else { return Figures::default() };
+        let peers = running.taking.iter().map(|(name, taking)| {
+            let state = match (taking.stopped(), taking.store()) {
+                (Some(reason), _) => PeerState::Stopped { reason: reason.to_owned() },
+                (None, Some(_)) => PeerState::Following,
+                (None, None) => PeerState::Away,
+            };
+            let applied = running.rows.place(name, Column::Applied);
+            PeerFigures { name: name.clone(), state, taken: taking.through(), applied }
+        });
+        let behind = running.position.micros().saturating_sub(running.visible.passed().micros());
+        let is_held = running.visible.is_held();
+        Figures {
+            shown_behind: if is_held { Duration::from_micros(behind) } else { Duration::ZERO },
+            held_bytes: running.visible.held_bytes(),
+            last: running.tail.last(),
+            peers: peers.collect(),
+        }
+    }
+
+    fn emit(&mut self, output: Output) {
+        self.outputs.push_back(output);
+    }
+
+    fn ask(&mut self, purpose: Purpose, request: Request) -> RequestId {
+        let number = self.number(purpose);
+        self.emit(Output::Request(number, request));
+        number
+    }
+
+    /// The number of a request of its own.
+    fn number(&mut self, purpose: Purpose) -> RequestId {
+        self.own_requests += 1;
+        self.purposes.insert(self.own_requests, purpose);
+        self.asking.begin(Asker::Own(self.own_requests))
+    }
+
+    fn on_request(&mut self, asked: RequestId, request: Request) {
+        let number = self.asking.begin(Asker::Front(asked));
+        match causal_of(request) {
+            Ok(commit) => self.on_commit(number, commit),
+            Err(other) => self.emit(Output::Request(number, other)),
+        }
+    }
+
+    fn on_give_up(&mut self, asked: RequestId) {
+        if let Some(number) = self.asking.give_up(Asker::Front(asked)) {
+            self.emit(Output::GiveUp(number));
+        }
+    }
+
+    /// Keeps the store's history while something is held back, and notes when that is over.
+    fn hold_history(&mut self) {
+        let Stage::Running(running) = &mut self.stage else { return };
+        let Some(from) = running.visible.held_from() else {
+            self.holding = None;
+            return;
+        };
+        let now = self.now.instant;
+        let (since, next) = *self.holding.get_or_insert((now, now + HOLD_EVERY));
+        if now.since(since) > HELD_FOR_MAX {
+            running.visible.drop_held();
+            self.holding = None;
+        } else if now >= next {
+            self.holding = Some((since, now + HOLD_EVERY));
+            self.emit(Output::Hold(from));
+        }
+    }
+}
+
+/// A commit of effects, or the request as it was.
+fn causal_of(request: Request) -> Result<running::Submitted, Request> {
+    match request {
+        Request::Commit { transaction, floor, within } if running::is_causal(&transaction) => {
+            Ok(running::Submitted { transaction, floor, within })
+        }
+        other => Err(other),
+    }
+}
+
+impl Machine for Centres {
+    type Input = Input;
+    type Output = Output;
+
+    fn handle(&mut self, now: Now, input: Input) {
+        self.now = now;
+        match input {
+            Input::Request(number, request) => self.on_request(number, request),
+            Input::GiveUp(number) => self.on_give_up(number),
+            Input::Store(event) => self.on_event(event),
+            Input::Link(LinkInput::Opened { link, peer, side }) => self.on_opened(link, peer, side),
+            Input::Link(LinkInput::Message { link, message }) => self.on_message(link, message),
+            Input::Link(LinkInput::Closed { link }) => self.on_closed(link),
+        }
+        self.work();
+        self.hold_history();
+    }
+
+    fn poll(&mut self) -> Option<Output> {
+        self.outputs.pop_front()
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        self.holding.map(|(_, next)| next)
+    }
+
+    fn on_deadline(&mut self, now: Now) {
+        self.now = now;
+        self.hold_history();
+        self.work();
+    }
+
+    fn validate(&self) {
+        if let Stage::Running(running) = &self.stage {
+            running.taking.values().for_each(|taking| taking.validate());
+            assert!(running.visible.passed() <= running.position.max(Timestamp::ZERO));
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! What the data centre asks its store in its own name.
+
+use std::collections::BTreeSet;
+
+use iolite_store::Request;
+use iolite_values::{Attempt, Counter, Decision, Element, Level, Read, Transaction, TransactionId};
+use iolite_wire::centres::{CentreName, Place};
+
+use super::{Centres, Stage};
+use crate::interface::LinkId;
+use crate::rows::{Column, DueWrite};
+
+/// Why something was asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// The last pages of the outbox.
+    LastPages,
+    /// The rows about peers.
+    Rows,
+    /// An entry of a peer is committed.
+    Take(CentreName, Place),
+    /// A row about a peer is written, under this counter.
+    Write(CentreName, Column, Counter),
+    /// Pages for a peer that follows.
+    Pages(LinkId),
+    Acknowledge,
+}
+
+/// The counters of transactions in the data centre's own name.
+#[derive(Clone, Debug, Default)]
+pub(super) struct OwnNames {
+    last: u64,
+    open: BTreeSet<u64>,
+}
+
+impl OwnNames {
+    pub fn next(&mut self) -> Counter {
+        self.last += 1;
+        self.open.insert(self.last);
+        Counter(self.last)
+    }
+
+    /// The outcome of one is known. Returns through which counter that is so of all.
+    pub fn ended(&mut self, counter: Counter) -> Counter {
+        self.open.remove(&counter.0);
+        Counter(self.open.first().map_or(self.last, |first| first - 1))
+    }
+}
+
+impl Centres {
+    /// Commits a write of a row about a peer.
+    pub(super) fn write_row(&mut self, due: DueWrite) {
+        let Stage::Running(running) = &self.stage else { return };
+        let position = running.position;
+        let counter = self.names.next();
+        let whole = |cell| Read::Cell { cell, element: Element::Whole };
+        let transaction = Transaction {
+            id: TransactionId { client: self.settings.client, counter },
+            attempt: Attempt(1),
+            snapshot: position,
+            reads: due.reads.into_iter().map(whole).collect(),
+            level: Level::Strict,
+            decision: Decision::Commit(due.writes),
+        };
+        let request = Request::Commit { transaction, floor: position, within: None };
+        self.ask(Purpose::Write(due.peer, due.column, counter), request);
+    }
+
+    /// The outcome of one's own is known: its record may go.
+    pub(super) fn own_ended(&mut self, counter: Counter, is_recorded: bool) {
+        let through = self.names.ended(counter);
+        if is_recorded && through >= counter {
+            self.ask(Purpose::Acknowledge, Request::Acknowledge { client: self.settings.client, through: counter });
+        }
+    }
+}

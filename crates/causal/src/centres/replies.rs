@@ -1,0 +1,74 @@
+//! The store's replies: to the gateway's side as they are, and to what was asked in the data centre's own name.
+
+use iolite_store::{CommitReply, Event, Reply, RequestId};
+use iolite_values::Timestamp;
+
+use super::own::Purpose;
+use super::{Asker, Centres, Stage};
+use crate::commits::Answered;
+use crate::interface::Output;
+
+impl Centres {
+    pub(super) fn on_reply(&mut self, number: RequestId, reply: Reply) {
+        if self.forgotten.remove(&number) {
+            self.asker(number);
+            return;
+        }
+        let reply = match &mut self.stage {
+            Stage::Running(running) => match running.commits.on_reply(number, reply) {
+                Answered::Reply(reply) => reply,
+                Answered::Again => return,
+            },
+            Stage::Away | Stage::Reading(_) => reply,
+        };
+        match self.asker(number) {
+            Some(Asker::Front(asked)) => self.emit(Output::Event(Event::Reply(asked, reply))),
+            Some(Asker::Own(own)) => {
+                if let Some(purpose) = self.purposes.remove(&own) {
+                    self.on_own(purpose, reply);
+                }
+            }
+            None => {}
+        }
+    }
+
+    fn on_own(&mut self, purpose: Purpose, reply: Reply) {
+        match (purpose, reply) {
+            (purpose @ (Purpose::LastPages | Purpose::Rows), Reply::ReadAt(reply)) => self.on_read(&purpose, reply),
+            (Purpose::Take(peer, place), reply) => {
+                if let Stage::Running(running) = &mut self.stage
+                    && let Some(taking) = running.taking.get_mut(&peer)
+                {
+                    taking.on_reply(place, &reply, running.position);
+                }
+            }
+            (Purpose::Write(peer, column, counter), reply) => {
+                let (at, is_recorded) = ended(&reply);
+                self.own_ended(counter, is_recorded);
+                if let Stage::Running(running) = &mut self.stage {
+                    running.rows.ended(&peer, column, at);
+                }
+            }
+            (Purpose::Pages(link), Reply::ReadAt(reply)) => self.on_pages(link, reply.ok()),
+            (Purpose::Pages(link), _) => self.on_pages(link, None),
+            (Purpose::Acknowledge, _) => {}
+            (Purpose::LastPages | Purpose::Rows, reply) => panic!("the store answers {reply:?} to a read"),
+        }
+    }
+}
+
+/// When the feed shows what came of a write, and whether the store has a record of it.
+fn ended(reply: &Reply) -> (Timestamp, bool) {
+    match reply {
+        Reply::Commit(CommitReply::Completed(completion)) => (completion.at, true),
+        Reply::Commit(CommitReply::Conflict { at_least }) => (*at_least, false),
+        Reply::Commit(CommitReply::Forgotten | CommitReply::InDoubt { .. })
+        | Reply::Validated(_)
+        | Reply::ReadAt(_)
+        | Reply::Changes(_)
+        | Reply::Completions(_)
+        | Reply::LastOutcome(_)
+        | Reply::Acknowledged
+        | Reply::Refused(_) => (Timestamp::ZERO, false),
+    }
+}

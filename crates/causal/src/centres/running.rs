@@ -1,0 +1,226 @@
+//! The data centre at work: what the feed, the store and the peers bring is put to use.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use iolite_store::{ReadLimit, Reply, Request, RequestId, Segment};
+use iolite_values::{
+    ClientId, Decision, Direction, Operation, StoreIncarnation, Timestamp, Transaction, TransactionId,
+};
+use iolite_wire::centres::{CentreName, FromCentre, OutboxEntry, Taken};
+
+use super::own::Purpose;
+use super::{Asker, Centres, Stage};
+use crate::commits::{Causal, Commits};
+use crate::interface::{Broken, LinkId, LinkOutput, Output, Settings};
+use crate::rows::{Column, Rows};
+use crate::serving::{Next, Recent, Serving};
+use crate::tables;
+use crate::tail::Tail;
+use crate::taking::{Start, Taking};
+use crate::visible::{Passed, Visible};
+
+/// Bytes of pages that are read at once for a peer. The page that passes it is read still.
+const PAGES_BYTES: usize = 1 << 20;
+
+/// What is known once the outbox was read.
+#[derive(Debug)]
+pub(super) struct Running {
+    pub store: StoreIncarnation,
+    /// Through where the feed has come.
+    pub position: Timestamp,
+    pub tail: Tail,
+    pub commits: Commits<RequestId>,
+    pub visible: Visible,
+    pub rows: Rows,
+    pub recent: Recent,
+    pub taking: BTreeMap<CentreName, Taking>,
+    pub serving: BTreeMap<LinkId, Serving>,
+}
+
+/// A commit that the gateway's side has asked for.
+#[derive(Debug)]
+pub(super) struct Submitted {
+    pub transaction: Transaction,
+    pub floor: Timestamp,
+    pub within: Option<Duration>,
+}
+
+/// Whether a transaction goes to the other data centres.
+pub(super) fn is_causal(transaction: &Transaction) -> bool {
+    transaction.writes().iter().any(|write| matches!(write.operation, Operation::Merge(_)))
+}
+
+impl Running {
+    pub fn new(settings: &Settings, store: StoreIncarnation, at: Timestamp, tail: Tail, rows: Rows) -> Running {
+        let last = tail.last();
+        let k = if settings.broken == Broken::ShowBeforeDurable { 1 } else { settings.k };
+        let mut visible = Visible::new(k, at, last);
+        let mut taking = BTreeMap::new();
+        for peer in &settings.peers {
+            visible.applied(peer, rows.place(peer, Column::Applied));
+            taking.insert(peer.clone(), Taking::new(rows.place(peer, Column::Taken)));
+        }
+        let (commits, recent, serving) = (Commits::new(at, last), Recent::new(last), BTreeMap::new());
+        Running { store, position: at, tail, commits, visible, rows, recent, taking, serving }
+    }
+
+    /// The feed goes on.
+    pub fn on_segment(&mut self, segment: Segment) {
+        let mut rows_changed = false;
+        for commit in &segment.commits {
+            if let Some((place, entry)) = self.tail.fold(commit) {
+                // One of a later version that cannot be read counts as this data centre's own, which is shown later rather than earlier.
+                let taken = OutboxEntry::decode(&entry).ok().and_then(|entry| entry.taken);
+                self.visible.entry(place, commit.at, taken.map(|taken| taken.from));
+                self.commits.entry(commit.at, place);
+                self.recent.push(place, entry);
+            }
+            rows_changed |= self.rows.fold(commit);
+        }
+        if rows_changed {
+            for peer in self.taking.keys() {
+                self.visible.applied(peer, self.rows.place(peer, Column::Applied));
+            }
+        }
+        self.position = segment.to;
+        self.visible.hold(segment);
+    }
+}
+
+impl Centres {
+    /// Takes a commit of the gateway's side.
+    pub(super) fn on_commit(&mut self, number: RequestId, submitted: Submitted) {
+        let Stage::Running(running) = &mut self.stage else {
+            // Whoever asked hears that the store has started again, and asks once more.
+            self.forgotten.insert(number);
+            return;
+        };
+        let Submitted { transaction, floor, within } = submitted;
+        let (id, attempt) = (transaction.id, transaction.attempt);
+        let Decision::Commit(effects) = transaction.decision else { return };
+        let after = running.commits.place_at(floor, running.tail.last());
+        let causal = Causal { transaction: id, attempt, effects, after, taken: None, floor, within };
+        if let Err(refusal) = running.commits.begin(number, causal) {
+            self.on_reply(number, Reply::Refused(refusal));
+        }
+    }
+
+    /// Does what can be done now.
+    pub(super) fn work(&mut self) {
+        if !matches!(self.stage, Stage::Running(_)) {
+            return;
+        }
+        self.take();
+        self.submit_due();
+        self.serve();
+        self.write_rows();
+        self.pass_on();
+    }
+
+    fn take(&mut self) {
+        let ignores_after = self.settings.broken == Broken::ApplySideBySide;
+        let Stage::Running(running) = &mut self.stage else { return };
+        let mut starts = Vec::new();
+        for (peer, taking) in &mut running.taking {
+            taking.fed(running.position);
+            if taking.store().is_some() {
+                running.rows.want(peer, Column::Taken, taking.through(), taking.store());
+            }
+            starts.extend(taking.start(running.position, ignores_after).into_iter().map(|start| (peer.clone(), start)));
+            if let Some((link, through)) = taking.tell(running.rows.place(peer, Column::Taken)) {
+                let message = FromCentre::Applied { through };
+                self.outputs.push_back(Output::Link(LinkOutput::Send { link, message }));
+            }
+        }
+        for (peer, start) in starts {
+            self.take_one(peer, start);
+        }
+    }
+
+    fn take_one(&mut self, peer: CentreName, start: Start) {
+        let Start { place, entry, floor } = start;
+        let number = self.number(Purpose::Take(peer.clone(), place));
+        let transaction = self.name_of(entry.transaction);
+        let Stage::Running(running) = &mut self.stage else { return };
+        let causal = Causal {
+            transaction,
+            attempt: iolite_values::Attempt(1),
+            effects: entry.writes,
+            after: running.tail.last(),
+            taken: Some(Taken { from: peer, place }),
+            floor,
+            within: None,
+        };
+        if let Err(refusal) = running.commits.begin(number, causal) {
+            self.on_reply(number, Reply::Refused(refusal));
+        }
+    }
+
+    /// The id under which an entry of a peer is committed: its client's own.
+    fn name_of(&mut self, transaction: TransactionId) -> TransactionId {
+        if self.settings.broken != Broken::NameAnew {
+            return transaction;
+        }
+        let client: ClientId = self.settings.client;
+        TransactionId { client, counter: self.names.next() }
+    }
+
+    fn submit_due(&mut self) {
+        let Stage::Running(running) = &mut self.stage else { return };
+        for number in running.commits.due(running.position) {
+            if let Some(request) = running.commits.submit(number, &running.tail, running.position) {
+                self.outputs.push_back(Output::Request(number, request));
+            }
+        }
+    }
+
+    fn serve(&mut self) {
+        let Stage::Running(running) = &mut self.stage else { return };
+        let mut reads = Vec::new();
+        for (link, serving) in &mut running.serving {
+            if self.settings.broken == Broken::ShipFromHistory {
+                serving.skip_to(running.recent.after());
+            }
+            loop {
+                match serving.next(&running.recent, running.tail.last()) {
+                    Next::Send(entries) => {
+                        let message = FromCentre::Entries(entries);
+                        self.outputs.push_back(Output::Link(LinkOutput::Send { link: *link, message }));
+                    }
+                    Next::Read(page) => reads.push((*link, page)),
+                    Next::Nothing => break,
+                }
+            }
+        }
+        let at = running.position;
+        for (link, page) in reads {
+            let limit = ReadLimit { rows: usize::MAX, bytes: PAGES_BYTES, direction: Direction::Ascending };
+            self.ask(Purpose::Pages(link), Request::ReadAt { interest: tables::pages_from(page), at, limit });
+        }
+    }
+
+    fn write_rows(&mut self) {
+        let Stage::Running(running) = &mut self.stage else { return };
+        for due in running.rows.due(running.position) {
+            self.write_row(due);
+        }
+    }
+
+    fn pass_on(&mut self) {
+        let Stage::Running(running) = &mut self.stage else { return };
+        let store = running.store;
+        while let Some(passed) = running.visible.pass() {
+            let event = match passed {
+                Passed::Segment(segment) => iolite_store::Event::Feed(segment),
+                Passed::Anew(resolved) => iolite_store::Event::Ready { store, resolved },
+            };
+            self.outputs.push_back(Output::Event(event));
+        }
+    }
+
+    /// Whether a number is of a request that still waits for its reply.
+    pub(super) fn asker(&mut self, number: RequestId) -> Option<Asker> {
+        self.asking.answered(number)
+    }
+}

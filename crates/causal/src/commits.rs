@@ -1,0 +1,168 @@
+//! Commits that append to the outbox.
+//!
+//! Invariant: a commit is repeated only because its page was turned or made meanwhile, with the same effects under the same id. So the store decides each
+//! once, and whoever asked hears of no repetition.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use iolite_store::{CommitReply, Completion, Refusal, Reply, Request};
+use iolite_values::{Attempt, Decision, Level, Timestamp, Transaction, TransactionId, Write};
+use iolite_wire::centres::{OutboxEntry, Place, Taken};
+use iolite_wire::limits::OUTBOX_ENTRY;
+
+use crate::tail::{Ahead, Tail};
+
+/// For so many entries it is known at which time they came. Older ones are taken to be as late as the last one.
+const COUNTS_MAX: usize = 4096;
+
+/// Open commits, by who asked. `A` is unique among those that are open.
+#[derive(Clone, Debug)]
+pub struct Commits<A> {
+    open: BTreeMap<A, Open>,
+    /// The last entries, with their times.
+    counts: VecDeque<(Timestamp, Place)>,
+}
+
+#[derive(Clone, Debug)]
+struct Open {
+    transaction: TransactionId,
+    /// What was asked for.
+    asked: Attempt,
+    attempt: Attempt,
+    effects: Vec<Write>,
+    /// The bytes of the entry.
+    entry: Vec<u8>,
+    floor: Timestamp,
+    within: Option<Duration>,
+    state: State,
+}
+
+/// What is to be committed.
+#[derive(Clone, Debug)]
+pub struct Causal {
+    pub transaction: TransactionId,
+    pub attempt: Attempt,
+    pub effects: Vec<Write>,
+    /// All that it rests on stands at or below this place of the own outbox.
+    pub after: Place,
+    pub taken: Option<Taken>,
+    pub floor: Timestamp,
+    pub within: Option<Duration>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// The page, and the bytes of the entry.
+    Asked(u64, usize),
+    /// Repeated once the feed is so far.
+    Until(Timestamp),
+}
+
+/// What comes of a reply.
+#[derive(Debug)]
+pub enum Answered {
+    /// For who asked.
+    Reply(Reply),
+    /// It will be repeated.
+    Again,
+}
+
+impl<A: Copy + Ord> Commits<A> {
+    /// The feed is at `position`, and `last` the last entry there.
+    pub fn new(position: Timestamp, last: Place) -> Commits<A> {
+        Commits { open: BTreeMap::new(), counts: [(position, last)].into() }
+    }
+
+    /// An entry has come with the feed.
+    pub fn entry(&mut self, at: Timestamp, place: Place) {
+        self.counts.push_back((at, place));
+        if self.counts.len() > COUNTS_MAX {
+            self.counts.pop_front();
+        }
+    }
+
+    /// The place through which everything stands that was there at a time. As late as the last entry, where it is not known.
+    pub fn place_at(&self, at: Timestamp, last: Place) -> Place {
+        let known = self.counts.partition_point(|(own, _)| *own <= at);
+        known.checked_sub(1).and_then(|index| self.counts.get(index)).map_or(last, |(_, place)| *place)
+    }
+
+    /// Begins a commit. It is due at once.
+    ///
+    /// # Errors
+    /// [`Refusal::TransactionTooLarge`].
+    pub fn begin(&mut self, asker: A, causal: Causal) -> Result<(), Refusal> {
+        let Causal { transaction, attempt, effects, after, taken, floor, within } = causal;
+        let entry = OutboxEntry { transaction, after, taken, writes: effects };
+        let bytes_max = OUTBOX_ENTRY.bytes.most;
+        let bytes = entry.encode().map_err(|_| Refusal::TransactionTooLarge { bytes_max })?;
+        let (effects, state) = (entry.writes, State::Until(Timestamp::ZERO));
+        let open = Open { transaction, asked: attempt, attempt, effects, entry: bytes, floor, within, state };
+        self.open.insert(asker, open);
+        Ok(())
+    }
+
+    /// Who has asked for those that are open.
+    pub fn askers(&self) -> impl Iterator<Item = A> {
+        self.open.keys().copied()
+    }
+
+    /// Those whose time to be repeated has come.
+    pub fn due(&self, position: Timestamp) -> Vec<A> {
+        let is_due = |open: &Open| matches!(open.state, State::Until(at) if at <= position);
+        self.open.iter().filter(|(_, open)| is_due(open)).map(|(asker, _)| *asker).collect()
+    }
+
+    /// What the store is asked now.
+    pub fn submit(&mut self, asker: A, tail: &Tail, position: Timestamp) -> Option<Request> {
+        let ahead = self.ahead(tail.page());
+        let open = self.open.get_mut(&asker)?;
+        let bytes = open.entry.len();
+        let append = tail.append(ahead, open.entry.clone());
+        open.state = State::Asked(append.page, bytes);
+        let mut writes = open.effects.clone();
+        writes.extend(append.writes);
+        let transaction = Transaction {
+            id: open.transaction,
+            attempt: open.attempt,
+            snapshot: position,
+            reads: append.reads,
+            level: Level::Strict,
+            decision: Decision::Commit(writes),
+        };
+        Some(Request::Commit { transaction, floor: open.floor, within: open.within })
+    }
+
+    /// Takes the reply to one of these.
+    pub fn on_reply(&mut self, asker: A, reply: Reply) -> Answered {
+        let Some(open) = self.open.get_mut(&asker) else { return Answered::Reply(reply) };
+        if let Reply::Commit(CommitReply::Conflict { at_least }) = reply {
+            open.attempt = Attempt(open.attempt.0 + 1);
+            open.state = State::Until(at_least);
+            return Answered::Again;
+        }
+        let asked = open.asked;
+        self.open.remove(&asker);
+        Answered::Reply(match reply {
+            // The repetitions have attempts of their own, which nobody else knows.
+            Reply::Commit(CommitReply::Completed(completion)) => {
+                Reply::Commit(CommitReply::Completed(Completion { attempt: asked, ..completion }))
+            }
+            other => other,
+        })
+    }
+
+    /// What is on its way to a page.
+    fn ahead(&self, page: u64) -> Ahead {
+        let mut ahead = Ahead::default();
+        for open in self.open.values() {
+            if let State::Asked(own, bytes) = open.state
+                && own == page
+            {
+                ahead = Ahead { entries: ahead.entries + 1, bytes: ahead.bytes + bytes };
+            }
+        }
+        ahead
+    }
+}

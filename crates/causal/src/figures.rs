@@ -1,0 +1,39 @@
+//! What operators see of a data centre's peers.
+
+use std::time::Duration;
+
+use iolite_wire::centres::{CentreName, Place};
+
+/// How far a data centre and its peers are.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Figures {
+    /// By how much what is shown is behind what is committed here: zero, if K data centres have all.
+    pub shown_behind: Duration,
+    /// Bytes of the feed that are held back.
+    pub held_bytes: usize,
+    /// The last entry of the outbox.
+    pub last: Place,
+    pub peers: Vec<PeerFigures>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PeerFigures {
+    pub name: CentreName,
+    pub state: PeerState,
+    /// The place through which its outbox is here.
+    pub taken: Place,
+    /// The place through which it has this outbox.
+    pub applied: Place,
+}
+
+/// Whether a peer's outbox is taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PeerState {
+    /// There is no link to it.
+    Away,
+    Following,
+    /// Nothing more is taken from it, until people have looked.
+    Stopped {
+        reason: String,
+    },
+}

@@ -1,0 +1,149 @@
+//! Serving this data centre's outbox to a peer: from memory what is recent, and else from the pages.
+//!
+//! Invariants: entries go out in order, without a hole; what is on its way and not said to be applied is bounded in bytes.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use iolite_logs::Page;
+use iolite_store::RowAt;
+use iolite_wire::centres::{Entries, Place};
+
+use crate::tables;
+
+/// Bytes of entries that were sent and are not applied. The last one may pass it.
+pub const UNAPPLIED_BYTES_MAX: usize = 2 << 20;
+/// Bytes of entries of one message. The last one may pass it.
+const MESSAGE_BYTES: usize = 256 << 10;
+/// Bytes of recent entries in memory.
+const RECENT_BYTES_MAX: usize = 8 << 20;
+
+/// The end of the outbox, in memory.
+#[derive(Clone, Debug)]
+pub struct Recent {
+    /// The place before the first one.
+    after: Place,
+    entries: VecDeque<(Place, Arc<[u8]>)>,
+    bytes: usize,
+}
+
+/// One peer that follows.
+#[derive(Clone, Debug)]
+pub struct Serving {
+    /// The last entry that was sent.
+    sent: Place,
+    unapplied: VecDeque<(Place, usize)>,
+    unapplied_bytes: usize,
+    /// Pages are being read for it.
+    is_reading: bool,
+}
+
+/// What is to be done for a peer that follows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Next {
+    Send(Entries),
+    /// Pages are to be read, from this one on.
+    Read(u64),
+    Nothing,
+}
+
+impl Recent {
+    /// Nothing behind this place.
+    pub fn new(after: Place) -> Recent {
+        Recent { after, entries: VecDeque::new(), bytes: 0 }
+    }
+
+    pub fn push(&mut self, place: Place, entry: Arc<[u8]>) {
+        self.bytes += entry.len();
+        self.entries.push_back((place, entry));
+        while self.bytes > RECENT_BYTES_MAX
+            && let Some((place, entry)) = self.entries.pop_front()
+        {
+            self.bytes -= entry.len();
+            self.after = place;
+        }
+    }
+
+    /// The place before the first one.
+    pub fn after(&self) -> Place {
+        self.after
+    }
+
+    /// Entries behind a place that is not before the first one here.
+    fn behind(&self, sent: Place) -> impl Iterator<Item = (Place, &[u8])> {
+        let first = self.entries.partition_point(|(place, _)| *place <= sent);
+        self.entries.range(first..).map(|(place, entry)| (*place, entry.as_ref()))
+    }
+}
+
+impl Serving {
+    /// Of a peer that has everything through a place.
+    pub fn new(after: Place) -> Serving {
+        Serving { sent: after, unapplied: VecDeque::new(), unapplied_bytes: 0, is_reading: false }
+    }
+
+    /// What is to be done now. `last` is the last entry of the outbox.
+    pub fn next(&mut self, recent: &Recent, last: Place) -> Next {
+        if self.is_reading || self.sent >= last || self.unapplied_bytes >= UNAPPLIED_BYTES_MAX {
+            return Next::Nothing;
+        }
+        if self.sent >= recent.after {
+            return self.send(recent.behind(self.sent));
+        }
+        self.is_reading = true;
+        Next::Read(self.sent.parts().map_or(0, |(page, _)| page))
+    }
+
+    /// Pages have been read: some, from the one that was asked for on.
+    pub fn on_pages(&mut self, rows: &[RowAt]) -> Next {
+        self.is_reading = false;
+        let entries = rows.iter().filter_map(|row| Some((tables::page_number(&row.key)?, Page::of(Some(&row.row)))));
+        let entries = entries.flat_map(|(number, page)| {
+            (0..).map_while(move |index| Some((Place::new(number, index), page.entry(index)?)))
+        });
+        let sent = self.sent;
+        self.send(entries.filter(|(place, _)| *place > sent))
+    }
+
+    /// Leaves out what is before a place: a broken data centre's.
+    pub fn skip_to(&mut self, place: Place) {
+        self.sent = self.sent.max(place);
+    }
+
+    /// They cannot be read now.
+    pub fn on_no_pages(&mut self) {
+        self.is_reading = false;
+    }
+
+    fn send<'a>(&mut self, entries: impl Iterator<Item = (Place, &'a [u8])>) -> Next {
+        let (after, mut bytes, mut taken) = (self.sent, 0, Vec::new());
+        for (place, entry) in entries {
+            taken.push((place, entry.to_vec()));
+            bytes += entry.len();
+            self.unapplied.push_back((place, entry.len()));
+            self.sent = place;
+            if bytes >= MESSAGE_BYTES {
+                break;
+            }
+        }
+        self.unapplied_bytes += bytes;
+        if taken.is_empty() { Next::Nothing } else { Next::Send(Entries { after, entries: taken }) }
+    }
+
+    /// The peer has stored that it has everything through a place.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn applied(&mut self, through: Place) -> Result<(), String> {
+        if through > self.sent {
+            return Err(format!("it says that it has applied {}, and was sent {}", through.0, self.sent.0));
+        }
+        while let Some((place, bytes)) = self.unapplied.front()
+            && *place <= through
+        {
+            self.unapplied_bytes -= bytes;
+            self.unapplied.pop_front();
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,202 @@
+//! Taking a peer's outbox: its entries, in order, into this data centre's store.
+//!
+//! Invariants:
+//! - entries come without a hole: one that does not join what came before is refused;
+//! - an entry is applied when everything that it rests on is in the store and in the feed here, and none passes an earlier one of its client;
+//! - `through` is true: every entry at or below it is in the store here, and the feed has shown it.
+//!
+//! Source: SwiftCloud (Zawirski 2013, section 3.2.3); one number in place of a vector.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use iolite_store::{CommitReply, CompletionDecision, Reply};
+use iolite_values::{ClientId, StoreIncarnation, Timestamp};
+use iolite_wire::centres::{Entries, OutboxEntry, Place};
+
+use crate::LinkId;
+
+/// Entries that are being committed at once.
+const OPEN_MAX: usize = 64;
+
+/// What is taken from one peer.
+#[derive(Clone, Debug)]
+pub struct Taking {
+    /// The link on which the outbox was asked for.
+    link: Option<LinkId>,
+    /// The store that answered on it.
+    store: Option<StoreIncarnation>,
+    through: Place,
+    /// The last place that has come.
+    received: Place,
+    /// Entries above `through`, in order.
+    window: VecDeque<Item>,
+    /// What was last told on this link.
+    told: Place,
+    stopped: Option<String>,
+}
+
+#[derive(Clone, Debug)]
+struct Item {
+    place: Place,
+    entry: OutboxEntry,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Waiting,
+    Asked,
+    /// Done once the feed is so far.
+    Committed(Timestamp),
+}
+
+/// An entry that is to be committed now.
+#[derive(Clone, Debug)]
+pub struct Start {
+    pub place: Place,
+    pub entry: OutboxEntry,
+    /// It has to commit above this.
+    pub floor: Timestamp,
+}
+
+impl Taking {
+    /// Everything through this place is here.
+    pub fn new(through: Place) -> Taking {
+        Taking {
+            link: None,
+            store: None,
+            through,
+            received: through,
+            window: VecDeque::new(),
+            told: Place::START,
+            stopped: None,
+        }
+    }
+
+    /// A link is there. Returns the place behind which the outbox is asked for.
+    pub fn opened(&mut self, link: LinkId) -> Place {
+        (self.link, self.store, self.told) = (Some(link), None, Place::START);
+        self.received
+    }
+
+    pub fn closed(&mut self, link: LinkId) {
+        if self.link == Some(link) {
+            (self.link, self.store) = (None, None);
+        }
+    }
+
+    pub fn store(&self) -> Option<StoreIncarnation> {
+        self.store
+    }
+
+    pub fn through(&self) -> Place {
+        self.through
+    }
+
+    /// Why nothing more is taken, if so.
+    pub fn stopped(&self) -> Option<&str> {
+        self.stopped.as_deref()
+    }
+
+    /// The peer serves the outbox of this store.
+    pub fn following(&mut self, store: StoreIncarnation) {
+        self.store = Some(store);
+    }
+
+    /// Nothing more is taken before the next start: going on would leave a hole.
+    pub fn stop(&mut self, reason: String) {
+        self.stopped.get_or_insert(reason);
+    }
+
+    /// A stretch of the outbox has come.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn entries(&mut self, entries: Entries) -> Result<(), String> {
+        if self.store.is_none() {
+            return Err("entries came before it was said of which store they are".into());
+        }
+        if entries.after != self.received {
+            return Err(format!("entries are missing between {} and {}", self.received.0, entries.after.0));
+        }
+        for (place, bytes) in entries.entries {
+            let entry = OutboxEntry::decode(&bytes).map_err(|error| format!("entry {} is none: {error}", place.0))?;
+            self.window.push_back(Item { place, entry, state: State::Waiting });
+            self.received = place;
+        }
+        Ok(())
+    }
+
+    /// Entries that can be committed now; each is then on its way. `position`: the feed's.
+    pub fn start(&mut self, position: Timestamp, ignores_after: bool) -> Vec<Start> {
+        let mut started = Vec::new();
+        let mut open = self.window.iter().filter(|item| item.state == State::Asked).count();
+        let mut earlier: BTreeMap<ClientId, Option<Timestamp>> = BTreeMap::new();
+        let is_stopped = self.stopped.is_some();
+        for item in &mut self.window {
+            let client = item.entry.transaction.client;
+            let rests = item.entry.after <= self.through || ignores_after;
+            // Of one client the later waits for the earlier one.
+            let floor = earlier.get(&client).copied().unwrap_or(Some(position));
+            if let (State::Waiting, true, Some(floor), false) = (item.state, rests, floor, is_stopped)
+                && open < OPEN_MAX
+            {
+                item.state = State::Asked;
+                open += 1;
+                started.push(Start { place: item.place, entry: item.entry.clone(), floor: floor.max(position) });
+            }
+            let committed = match item.state {
+                State::Committed(at) => Some(at),
+                State::Waiting | State::Asked => None,
+            };
+            earlier.insert(client, committed);
+        }
+        started
+    }
+
+    /// The store's reply for an entry.
+    pub fn on_reply(&mut self, place: Place, reply: &Reply, position: Timestamp) {
+        let Some(item) = self.window.iter_mut().find(|item| item.place == place) else { return };
+        let problem = match reply {
+            Reply::Commit(CommitReply::Completed(completion)) => match completion.decision {
+                CompletionDecision::Committed => return item.state = State::Committed(completion.at),
+                CompletionDecision::Aborted => "it was given up in this data centre".to_owned(),
+            },
+            // Its client has seen it here.
+            Reply::Commit(CommitReply::Forgotten) => return item.state = State::Committed(position),
+            Reply::Commit(CommitReply::InDoubt { .. } | CommitReply::Conflict { .. }) => {
+                return item.state = State::Waiting;
+            }
+            Reply::Refused(refusal) => refusal.to_string(),
+            other => format!("the store answers {other:?}"),
+        };
+        self.stop(format!("entry {} cannot be applied: {problem}", place.0));
+    }
+
+    /// The feed has come so far. Returns whether `through` has risen.
+    pub fn fed(&mut self, position: Timestamp) -> bool {
+        let before = self.through;
+        while let Some(Item { place, state: State::Committed(at), .. }) = self.window.front()
+            && *at <= position
+        {
+            self.through = *place;
+            self.window.pop_front();
+        }
+        self.through > before
+    }
+
+    /// What the peer is to be told: the place that is stored, if it was not told on this link.
+    pub fn tell(&mut self, stored: Place) -> Option<(LinkId, Place)> {
+        let link = self.link.filter(|_| self.store.is_some() && stored > self.told)?;
+        self.told = stored;
+        Some((link, stored))
+    }
+
+    /// # Panics
+    /// When an invariant of this module is broken.
+    pub fn validate(&self) {
+        let places: Vec<Place> = self.window.iter().map(|item| item.place).collect();
+        assert!(places.is_sorted() && places.first().is_none_or(|first| *first > self.through));
+        assert_eq!(self.received, places.last().copied().unwrap_or(self.through), "nothing is received and not kept");
+    }
+}

@@ -1,0 +1,176 @@
+//! What clients may see: the feed through what K data centres have.
+//!
+//! Invariants:
+//! - what is passed on is a prefix of the feed, and every entry of the outbox in it is in K data centres: here, where it was taken from, and where a peer
+//!   has stored that it has it;
+//! - what is passed on is whole: a commit is passed on with all of its writes, but those of the system's own tables.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use iolite_store::{Commit, Segment};
+use iolite_values::Timestamp;
+use iolite_wire::centres::{CentreName, Place};
+
+use crate::tables;
+
+/// Bytes of the feed that are held back. With more, what is held is dropped, and clients read anew once K data centres have it.
+pub const HELD_BYTES_MAX: usize = 64 << 20;
+
+/// The feed, as far as it is held back.
+#[derive(Clone, Debug)]
+pub struct Visible {
+    k: usize,
+    /// Through where it was passed on.
+    passed: Timestamp,
+    /// Through where it has come.
+    position: Timestamp,
+    held: VecDeque<Segment>,
+    held_bytes: usize,
+    /// Entries of which it is not known that they are in K data centres, from the first such on.
+    open: VecDeque<OpenEntry>,
+    applied: BTreeMap<CentreName, Place>,
+    /// What was held was dropped.
+    is_dropped: bool,
+}
+
+#[derive(Clone, Debug)]
+struct OpenEntry {
+    place: Place,
+    at: Timestamp,
+    taken_from: Option<CentreName>,
+}
+
+/// What can be passed on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Passed {
+    Segment(Segment),
+    /// What was between is not held any more: whoever follows reads anew, as of this.
+    Anew(Timestamp),
+}
+
+impl Visible {
+    /// The feed begins at `position`, where `last` is the last entry. Nothing is shown before that one is in K data centres.
+    pub fn new(k: usize, position: Timestamp, last: Place) -> Visible {
+        let mut open = VecDeque::new();
+        if last > Place::START {
+            open.push_back(OpenEntry { place: last, at: position, taken_from: None });
+        }
+        let (held, applied) = (VecDeque::new(), BTreeMap::new());
+        // What comes first is said anew.
+        Visible { k, passed: Timestamp::ZERO, position, held, held_bytes: 0, open, applied, is_dropped: true }
+    }
+
+    /// A peer has stored that it has this outbox through a place.
+    pub fn applied(&mut self, peer: &CentreName, through: Place) {
+        let own = self.applied.entry(peer.clone()).or_default();
+        *own = through.max(*own);
+    }
+
+    /// An entry has come with the feed.
+    pub fn entry(&mut self, place: Place, at: Timestamp, taken_from: Option<CentreName>) {
+        self.open.push_back(OpenEntry { place, at, taken_from });
+    }
+
+    /// The feed has come. Its entries were told before.
+    pub fn hold(&mut self, mut segment: Segment) {
+        self.position = segment.to;
+        if self.is_dropped {
+            return;
+        }
+        segment.commits = segment.commits.into_iter().map(without_system).collect();
+        self.held_bytes += bytes(&segment);
+        self.held.push_back(segment);
+        if self.held_bytes > HELD_BYTES_MAX {
+            self.drop_held();
+        }
+    }
+
+    /// Through where clients may see it.
+    fn through(&mut self) -> Timestamp {
+        while self.open.front().is_some_and(|entry| self.is_in_k(entry)) {
+            self.open.pop_front();
+        }
+        self.open.front().map_or(self.position, |entry| before(entry.at))
+    }
+
+    fn is_in_k(&self, entry: &OpenEntry) -> bool {
+        let elsewhere =
+            |(peer, place): &(&CentreName, &Place)| **place >= entry.place && entry.taken_from.as_ref() != Some(peer);
+        let others = self.applied.iter().filter(elsewhere).count();
+        1 + usize::from(entry.taken_from.is_some()) + others >= self.k
+    }
+
+    /// The next thing to pass on.
+    pub fn pass(&mut self) -> Option<Passed> {
+        let through = self.through();
+        if self.is_dropped {
+            // Only all of it at once: what is between is not here.
+            if through < self.position {
+                return None;
+            }
+            (self.is_dropped, self.passed) = (false, self.position);
+            return Some(Passed::Anew(self.position));
+        }
+        let segment = self.held.pop_front()?;
+        if through <= segment.from {
+            self.held.push_front(segment);
+            return None;
+        }
+        self.held_bytes -= bytes(&segment);
+        let segment = if segment.to <= through { segment } else { self.cut(segment, through) };
+        self.passed = segment.to;
+        Some(Passed::Segment(segment))
+    }
+
+    /// The part of a segment through `at`; the rest is held on.
+    fn cut(&mut self, segment: Segment, at: Timestamp) -> Segment {
+        let Segment { from, to, mut commits } = segment;
+        let later = commits.split_off(commits.partition_point(|commit| commit.at <= at));
+        let rest = Segment { from: at, to, commits: later };
+        self.held_bytes += bytes(&rest);
+        self.held.push_front(rest);
+        Segment { from, to: at, commits }
+    }
+
+    /// What is held is not kept any longer.
+    pub fn drop_held(&mut self) {
+        (self.held, self.held_bytes, self.is_dropped) = (VecDeque::new(), 0, true);
+    }
+
+    pub fn held_bytes(&self) -> usize {
+        self.held_bytes
+    }
+
+    /// Through where it was passed on.
+    pub fn passed(&self) -> Timestamp {
+        self.passed
+    }
+
+    /// Whether something is held back, or was and is dropped.
+    pub fn is_held(&self) -> bool {
+        self.passed < self.position
+    }
+
+    /// From where history has to be kept, if anything is held back.
+    pub fn held_from(&self) -> Option<Timestamp> {
+        (!self.is_dropped && self.passed < self.position).then_some(self.passed)
+    }
+}
+
+fn before(at: Timestamp) -> Timestamp {
+    Timestamp::from_u64(at.as_u64().saturating_sub(1))
+}
+
+fn bytes(segment: &Segment) -> usize {
+    segment.commits.iter().map(Commit::size_bytes).sum()
+}
+
+/// Nobody behind a gateway reads the system's own tables.
+fn without_system(commit: Commit) -> Commit {
+    let is_system = |table| table == tables::outbox() || table == tables::centres();
+    if !commit.writes.iter().any(|write| is_system(write.cell.table)) {
+        return commit;
+    }
+    let writes = commit.writes.iter().filter(|write| !is_system(write.cell.table)).cloned().collect();
+    Commit { writes, ..commit }
+}

@@ -1,0 +1,13 @@
+//! What data centres say to each other, and the entries of their outboxes.
+//!
+//! A link is for one outbox: who dialled takes it, and the other serves it. Each message stands alone. docs/protocols/centres.md walks through it.
+//!
+//! Invariant: an entry's writes are effects, which commute with all others, so an entry can be applied wherever it comes.
+
+mod entry;
+mod message;
+mod name;
+
+pub use entry::{OutboxEntry, Place, Taken};
+pub use message::{Entries, FromCentre};
+pub use name::{CentreName, CentreNameError};
