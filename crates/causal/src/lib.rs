@@ -20,6 +20,9 @@ mod tail;
 mod taking;
 mod visible;
 
+#[cfg(test)]
+mod tests;
+
 pub use centres::Centres;
 pub use figures::{Figures, PeerFigures, PeerState};
 pub use interface::{Broken, Input, LinkId, LinkInput, LinkOutput, LinkSide, Output, Settings};
