@@ -13,6 +13,7 @@ mod centres;
 mod commits;
 mod figures;
 mod interface;
+pub mod limits;
 mod rows;
 mod serving;
 mod tables;

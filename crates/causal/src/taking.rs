@@ -14,9 +14,7 @@ use iolite_values::{ClientId, StoreIncarnation, Timestamp};
 use iolite_wire::centres::{Entries, OutboxEntry, Place};
 
 use crate::LinkId;
-
-/// Entries that are being committed at once.
-const OPEN_MAX: usize = 64;
+use crate::limits::TAKEN_AT_ONCE_MAX;
 
 /// What is taken from one peer.
 #[derive(Clone, Debug)]
@@ -139,7 +137,7 @@ impl Taking {
             // Of one client the later waits for the earlier one.
             let floor = earlier.get(&client).copied().unwrap_or(Some(position));
             if let (State::Waiting, true, Some(floor), false) = (item.state, rests, floor, is_stopped)
-                && open < OPEN_MAX
+                && open < TAKEN_AT_ONCE_MAX
             {
                 item.state = State::Asked;
                 open += 1;
@@ -262,6 +260,16 @@ mod tests {
         assert_eq!(started(&mut taking, 5, false), [(1, at(5))]);
         committed(&mut taking, 1, 20);
         assert_eq!(started(&mut taking, 5, false), [(2, at(20))]);
+    }
+
+    #[test]
+    fn so_many_are_committed_at_once() {
+        let most = TAKEN_AT_ONCE_MAX as u128;
+        let entries: Vec<_> = (1..=most + 1).map(|client| (client, 1, 0)).collect();
+        let mut taking = taking(&entries);
+        assert_eq!(started(&mut taking, 5, false).len(), TAKEN_AT_ONCE_MAX);
+        committed(&mut taking, 1, 6);
+        assert_eq!(started(&mut taking, 5, false), [(most as u64 + 1, at(5))]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What is held back for long.
 
 use super::world::{World, id};
-use crate::centres::HELD_FOR_MAX;
+use crate::limits::HELD_FOR_MAX;
 
 #[test]
 fn what_is_held_for_too_long_is_dropped_and_read_anew_once_k_have_it() {
