@@ -207,6 +207,7 @@ mod tests {
         for number in 2..2 + most - 1 {
             visible.hold(segment(number, &writes));
         }
+        assert!(matches!(visible.pass(), Some(Passed::Segment(empty)) if empty.commits.is_empty()));
         assert!(visible.pass().is_none() && visible.held_bytes() > HELD_BYTES_MAX - 2 * EACH);
         visible.hold(segment(1 + most, &writes));
         assert_eq!(visible.held_bytes(), 0, "dropped");
