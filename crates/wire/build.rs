@@ -18,7 +18,7 @@ use protox::prost_reflect::prost_types::field_descriptor_proto::Type;
 type Failure = Box<dyn std::error::Error>;
 
 /// Large and rare parts of small and frequent messages: in boxes, so that a hostile frame of empty messages takes less memory.
-const RARE_FIELDS: [&str; 22] = [
+const RARE_FIELDS: [&str; 23] = [
     ".iolite.wire.Value.kind.blob_tree",
     ".iolite.wire.Write.name",
     ".iolite.wire.Write.operation.set_at",
@@ -41,6 +41,7 @@ const RARE_FIELDS: [&str; 22] = [
     ".iolite.wire.UndecidedName.id",
     ".iolite.wire.FeedCommit.id",
     ".iolite.wire.SegmentCommit.id",
+    ".iolite.wire.OutboxEntry.seen",
 ];
 
 fn main() -> Result<(), Failure> {

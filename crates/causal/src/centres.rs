@@ -6,6 +6,7 @@
 
 mod events;
 mod links;
+mod marking;
 mod own;
 mod replies;
 mod running;
@@ -126,6 +127,9 @@ impl Centres {
 
     fn on_request(&mut self, asked: RequestId, request: Request) {
         let number = self.asking.begin(Asker::Front(asked));
+        if let Request::Acknowledge { client, through } = request {
+            self.on_acknowledged(client, through);
+        }
         match causal_of(request) {
             Ok(commit) => self.on_commit(number, commit),
             Err(other) => self.emit(Output::Request(number, other)),
@@ -190,7 +194,11 @@ impl Machine for Centres {
     }
 
     fn deadline(&self) -> Option<Instant> {
-        self.holding.map(|(_, next)| next)
+        let mark = match &self.stage {
+            Stage::Running(running) => running.marks.deadline(),
+            Stage::Away | Stage::Reading(_) => None,
+        };
+        [self.holding.map(|(_, next)| next), mark].into_iter().flatten().min()
     }
 
     fn on_deadline(&mut self, now: Now) {

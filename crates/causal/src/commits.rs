@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use iolite_store::{CommitReply, Completion, Refusal, Reply, Request};
 use iolite_values::{Attempt, Decision, Level, Timestamp, Transaction, TransactionId, Write};
-use iolite_wire::centres::{OutboxEntry, Place, Taken};
+use iolite_wire::centres::{OutboxEntry, Place};
 use iolite_wire::limits::OUTBOX_ENTRY;
 
 use crate::tail::{Ahead, Tail};
@@ -41,12 +41,9 @@ struct Open {
 /// What is to be committed.
 #[derive(Clone, Debug)]
 pub struct Causal {
-    pub transaction: TransactionId,
+    pub id: TransactionId,
     pub attempt: Attempt,
-    pub effects: Vec<Write>,
-    /// All that it rests on stands at or below this place of the own outbox.
-    pub after: Place,
-    pub taken: Option<Taken>,
+    pub entry: OutboxEntry,
     pub floor: Timestamp,
     pub within: Option<Duration>,
 }
@@ -93,11 +90,14 @@ impl<A: Copy + Ord> Commits<A> {
     /// # Errors
     /// [`Refusal::TransactionTooLarge`].
     pub fn begin(&mut self, asker: A, causal: Causal) -> Result<(), Refusal> {
-        let Causal { transaction, attempt, effects, after, taken, floor, within } = causal;
-        let entry = OutboxEntry { transaction, after, taken, writes: effects };
+        let Causal { id: transaction, attempt, entry, floor, within } = causal;
         let bytes_max = OUTBOX_ENTRY.bytes.most;
         let bytes = entry.encode().map_err(|_| Refusal::TransactionTooLarge { bytes_max })?;
-        let (effects, state) = (entry.writes, State::Until(Timestamp::ZERO));
+        let effects = match entry {
+            OutboxEntry::Transaction(shipped) => shipped.writes,
+            OutboxEntry::Seen(_) => Vec::new(),
+        };
+        let state = State::Until(Timestamp::ZERO);
         let open = Open { transaction, asked: attempt, attempt, effects, entry: bytes, floor, within, state };
         self.open.insert(asker, open);
         Ok(())

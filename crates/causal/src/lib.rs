@@ -6,7 +6,8 @@
 //!
 //! Invariants, one a file: an outbox's places are those of its pages ([`tail`]); a commit is repeated only because its page was turned ([`commits`]);
 //! nothing is told above what K data centres have ([`visible`]); an entry is applied once, and after what it depends on ([`taking`]); a peer gets an
-//! outbox without a hole ([`serving`]); what is told to a peer is stored before ([`rows`]).
+//! outbox without a hole ([`serving`]); what is told to a peer is stored before ([`rows`]); marks come to an end ([`marks`]); what somebody lacks is not trimmed
+//! ([`trimming`]).
 //! Source: SwiftCloud (Zawirski 2013, sections 3.2, 4.3 and 4.4). Deviations: docs/decisions/0032-outboxes-are-pages.md.
 
 mod centres;
@@ -14,11 +15,13 @@ mod commits;
 mod figures;
 mod interface;
 pub mod limits;
+mod marks;
 mod rows;
 mod serving;
 mod tables;
 mod tail;
 mod taking;
+mod trimming;
 mod visible;
 
 #[cfg(test)]

@@ -92,14 +92,21 @@ impl Serving {
     }
 
     /// Pages have been read: some, from the one that was asked for on.
-    pub fn on_pages(&mut self, rows: &[RowAt]) -> Next {
+    ///
+    /// # Errors
+    /// That page is not there any more.
+    pub fn on_pages(&mut self, rows: &[RowAt]) -> Result<Next, String> {
         self.is_reading = false;
+        let asked = self.sent.parts().map_or(0, |(page, _)| page);
+        if rows.first().and_then(|row| tables::page_number(&row.key)) != Some(asked) {
+            return Err("what it lacks was trimmed: it is lost, and has to be made anew".to_owned());
+        }
         let entries = rows.iter().filter_map(|row| Some((tables::page_number(&row.key)?, Page::of(Some(&row.row)))));
         let entries = entries.flat_map(|(number, page)| {
             (0..).map_while(move |index| Some((Place::new(number, index), page.entry(index)?)))
         });
         let sent = self.sent;
-        self.send(entries.filter(|(place, _)| *place > sent))
+        Ok(self.send(entries.filter(|(place, _)| *place > sent)))
     }
 
     /// Leaves out what is before a place: a broken data centre's.

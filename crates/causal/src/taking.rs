@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use iolite_store::{CommitReply, CompletionDecision, Reply};
 use iolite_values::{ClientId, StoreIncarnation, Timestamp};
-use iolite_wire::centres::{Entries, OutboxEntry, Place};
+use iolite_wire::centres::{Entries, OutboxEntry, Place, Seen, ShippedTransaction};
 
 use crate::LinkId;
 use crate::limits::TAKEN_AT_ONCE_MAX;
@@ -40,6 +40,14 @@ struct Item {
     state: State,
 }
 
+/// What the feed has brought to an end.
+#[derive(Clone, Debug, Default)]
+pub struct Fed {
+    /// Whether transactions are among it.
+    pub has_transactions: bool,
+    pub marks: Vec<Seen>,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Waiting,
@@ -52,7 +60,7 @@ enum State {
 #[derive(Clone, Debug)]
 pub struct Start {
     pub place: Place,
-    pub entry: OutboxEntry,
+    pub entry: ShippedTransaction,
     /// It has to commit above this.
     pub floor: Timestamp,
 }
@@ -114,12 +122,18 @@ impl Taking {
         if self.store.is_none() {
             return Err("entries came before it was said of which store they are".into());
         }
-        if entries.after != self.received {
+        if entries.after > self.received {
             return Err(format!("entries are missing between {} and {}", self.received.0, entries.after.0));
         }
-        for (place, bytes) in entries.entries {
+        // What a mark of another data centre has told of meanwhile comes still.
+        let received = self.received;
+        for (place, bytes) in entries.entries.into_iter().filter(|(place, _)| *place > received) {
             let entry = OutboxEntry::decode(&bytes).map_err(|error| format!("entry {} is none: {error}", place.0))?;
-            self.window.push_back(Item { place, entry, state: State::Waiting });
+            let state = match entry {
+                OutboxEntry::Transaction(_) => State::Waiting,
+                OutboxEntry::Seen(_) => State::Committed(Timestamp::ZERO),
+            };
+            self.window.push_back(Item { place, entry, state });
             self.received = place;
         }
         Ok(())
@@ -132,8 +146,9 @@ impl Taking {
         let mut earlier: BTreeMap<ClientId, Option<Timestamp>> = BTreeMap::new();
         let is_stopped = self.stopped.is_some();
         for item in &mut self.window {
-            let client = item.entry.transaction.client;
-            let rests = item.entry.after <= self.through || ignores_after;
+            let OutboxEntry::Transaction(entry) = &item.entry else { continue };
+            let client = entry.transaction.client;
+            let rests = entry.after <= self.through || ignores_after;
             // Of one client the later waits for the earlier one.
             let floor = earlier.get(&client).copied().unwrap_or(Some(position));
             if let (State::Waiting, true, Some(floor), false) = (item.state, rests, floor, is_stopped)
@@ -141,7 +156,7 @@ impl Taking {
             {
                 item.state = State::Asked;
                 open += 1;
-                started.push(Start { place: item.place, entry: item.entry.clone(), floor: floor.max(position) });
+                started.push(Start { place: item.place, entry: entry.clone(), floor: floor.max(position) });
             }
             let committed = match item.state {
                 State::Committed(at) => Some(at),
@@ -171,16 +186,32 @@ impl Taking {
         self.stop(format!("entry {} cannot be applied: {problem}", place.0));
     }
 
-    /// The feed has come so far. Returns whether `through` has risen.
-    pub fn fed(&mut self, position: Timestamp) -> bool {
-        let before = self.through;
-        while let Some(Item { place, state: State::Committed(at), .. }) = self.window.front()
-            && *at <= position
-        {
-            self.through = *place;
-            self.window.pop_front();
+    /// The feed has come so far.
+    pub fn fed(&mut self, position: Timestamp) -> Fed {
+        let mut fed = Fed::default();
+        while let Some(item) = self.window.pop_front() {
+            if !matches!(item.state, State::Committed(at) if at <= position) {
+                self.window.push_front(item);
+                break;
+            }
+            self.through = item.place;
+            match item.entry {
+                OutboxEntry::Transaction(_) => fed.has_transactions = true,
+                OutboxEntry::Seen(seen) => fed.marks.push(seen),
+            }
         }
-        self.through > before
+        fed
+    }
+
+    /// Everything through a place is here by another way: a third data centre has said so, or another gateway of this one. Returns whether that is news.
+    pub fn raise(&mut self, through: Place) -> bool {
+        if through <= self.through {
+            return false;
+        }
+        // The outcome of what is under way is not waited for: it is the same.
+        self.window.retain(|item| item.place > through);
+        (self.through, self.received) = (through, self.received.max(through));
+        true
     }
 
     /// What the peer is to be told: the place that is stored, if it was not told on this link.
@@ -216,8 +247,8 @@ mod tests {
         taking.following(STORE);
         let entry = |(place, (client, counter, after)): (u64, &(u128, u64, u64))| {
             let (transaction, after) = (id(*client, *counter), Place(*after));
-            let entry = OutboxEntry { transaction, after, taken: None, writes: effects(transaction, 1) };
-            (Place(place), entry.encode().expect("small"))
+            let entry = ShippedTransaction { transaction, after, taken: None, writes: effects(transaction, 1) };
+            (Place(place), OutboxEntry::Transaction(entry).encode().expect("small"))
         };
         let entries = (1..).zip(entries).map(entry).collect();
         taking.entries(Entries { after: Place::START, entries }).expect("they join");
@@ -238,18 +269,38 @@ mod tests {
         taking.validate();
     }
 
+    /// Whether the feed brings a transaction to its end.
+    fn fed(taking: &mut Taking, position: u64) -> bool {
+        taking.fed(at(position)).has_transactions
+    }
+
+    #[test]
+    fn what_a_third_one_tells_of_is_not_waited_for() {
+        let mut taking = taking(&[(1, 1, 0), (2, 1, 0), (3, 1, 2)]);
+        started(&mut taking, 5, false);
+        assert!(taking.raise(Place(2)) && !taking.raise(Place(1)));
+        assert_eq!(started(&mut taking, 5, false), [(3, at(5))], "what it rests on is here");
+        assert!(taking.raise(Place(9)));
+        committed(&mut taking, 3, 6);
+        let entry = |place| (Place(place), OutboxEntry::Seen(Seen::default()).encode().expect("small"));
+        let entries = Entries { after: Place(3), entries: vec![entry(4), entry(9), entry(10)] };
+        assert_eq!(taking.entries(entries), Ok(()), "what was told of comes still");
+        assert_eq!(taking.fed(at(9)).marks.len(), 1);
+        assert_eq!(taking.through(), Place(10));
+    }
+
     #[test]
     fn an_entry_waits_for_what_it_rests_on_and_others_pass_it() {
         let mut taking = taking(&[(1, 1, 0), (2, 1, 1), (3, 1, 0)]);
         assert_eq!(started(&mut taking, 5, false), [(1, at(5)), (3, at(5))]);
         committed(&mut taking, 1, 7);
-        assert!(!taking.fed(at(6)) && started(&mut taking, 6, false).is_empty(), "the feed has not shown it");
-        assert!(taking.fed(at(7)));
+        assert!(!fed(&mut taking, 6) && started(&mut taking, 6, false).is_empty(), "the feed has not shown it");
+        assert!(fed(&mut taking, 7));
         assert_eq!(started(&mut taking, 7, false), [(2, at(7))]);
         committed(&mut taking, 3, 8);
-        assert!(!taking.fed(at(9)) && taking.through() == Place(1), "nothing is told beyond a gap");
+        assert!(!fed(&mut taking, 9) && taking.through() == Place(1), "nothing is told beyond a gap");
         committed(&mut taking, 2, 9);
-        assert!(taking.fed(at(9)) && taking.through() == Place(3));
+        assert!(fed(&mut taking, 9) && taking.through() == Place(3));
         assert_eq!(taking.tell(Place(1)), Some((LinkId(1), Place(1))), "what is stored");
         assert_eq!(taking.tell(Place(1)), None, "once");
     }
@@ -287,6 +338,6 @@ mod tests {
         let completion = Completion { attempt: Attempt(1), at: at(6), decision: CompletionDecision::Aborted };
         taking.on_reply(Place(1), &Reply::Commit(CommitReply::Completed(completion)), Timestamp::ZERO);
         assert_eq!(taking.stopped(), Some("entry 1 cannot be applied: it was given up in this data centre"));
-        assert!(!taking.fed(at(9)) && started(&mut taking, 9, true).is_empty());
+        assert!(!fed(&mut taking, 9) && started(&mut taking, 9, true).is_empty());
     }
 }

@@ -8,6 +8,6 @@ mod entry;
 mod message;
 mod name;
 
-pub use entry::{OutboxEntry, Place, Taken};
+pub use entry::{OutboxEntry, Place, Seen, ShippedTransaction, Taken};
 pub use message::{Entries, FromCentre};
 pub use name::{CentreName, CentreNameError};

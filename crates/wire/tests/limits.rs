@@ -11,7 +11,7 @@ use iolite_values::{
     Write,
 };
 use iolite_wire::blobs::{BlobContent, BlobPut, BlobReply, BlobRequest, LeasedChunks};
-use iolite_wire::centres::{Entries, FromCentre, OutboxEntry, Place};
+use iolite_wire::centres::{Entries, FromCentre, OutboxEntry, Place, ShippedTransaction};
 use iolite_wire::client_storage::{MutationStatus, StoredMutation, StoredRow};
 use iolite_wire::journal::{CheckpointChunk, CheckpointRow, Completed, CompletedDecision, JournalRecord};
 use iolite_wire::limits::{self, FrameLimits, Limit};
@@ -234,7 +234,8 @@ fn messages_between_data_centres_have_a_length() {
         let operation = Operation::Merge(Effect::Insert { value, mark }.into());
         let transaction = TransactionId { client: Default::default(), counter: Counter(1) };
         let writes = vec![Write { cell: Cell::row(TableId(1), key()), operation }];
-        OutboxEntry { transaction, after: Place::START, taken: None, writes }.encode().map(drop)
+        let shipped = ShippedTransaction { transaction, after: Place::START, taken: None, writes };
+        OutboxEntry::Transaction(shipped).encode().map(drop)
     });
     is_met(limits::CENTRE_GROUP, |length| {
         let (group, after) = ("g".repeat(length), Place::START);

@@ -140,8 +140,10 @@ impl Centres {
         let Stage::Running(running) = &mut self.stage else { return };
         let Some(serving) = running.serving.get_mut(&link) else { return };
         let Some(reply) = reply else { return serving.on_no_pages() };
-        if let Next::Send(entries) = serving.on_pages(&reply.rows) {
-            self.send(link, FromCentre::Entries(entries));
+        match serving.on_pages(&reply.rows) {
+            Ok(Next::Send(entries)) => self.send(link, FromCentre::Entries(entries)),
+            Ok(Next::Read(_) | Next::Nothing) => {}
+            Err(reason) => self.close(link, reason),
         }
     }
 }

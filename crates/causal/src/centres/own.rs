@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use iolite_store::Request;
-use iolite_values::{Attempt, Counter, Decision, Element, Level, Read, Transaction, TransactionId};
+use iolite_values::{Attempt, Cell, Counter, Decision, Element, Level, Read, Transaction, TransactionId, Write};
 use iolite_wire::centres::{CentreName, Place};
 
 use super::{Centres, Stage};
@@ -13,17 +13,30 @@ use crate::rows::{Column, DueWrite};
 /// Why something was asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// The last pages of the outbox.
-    LastPages,
-    /// The rows about peers.
-    Rows,
+    /// The outbox is read when the store comes.
+    Read(Which),
     /// An entry of a peer is committed.
     Take(CentreName, Place),
+    /// A mark is written, under this counter.
+    Mark(Counter),
+    /// Pages are deleted, under this counter.
+    Trim(Counter),
     /// A row about a peer is written, under this counter.
     Write(CentreName, Column, Counter),
     /// Pages for a peer that follows.
     Pages(LinkId),
     Acknowledge,
+}
+
+/// What is read when the store comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Which {
+    /// The first page of the outbox.
+    FirstPage,
+    /// The last pages of the outbox.
+    LastPages,
+    /// The rows about peers.
+    Rows,
 }
 
 /// The counters of transactions in the data centre's own name.
@@ -50,6 +63,12 @@ impl OwnNames {
 impl Centres {
     /// Commits a write of a row about a peer.
     pub(super) fn write_row(&mut self, due: DueWrite) {
+        let (peer, column) = (due.peer, due.column);
+        self.commit_own(due.reads, due.writes, |counter| Purpose::Write(peer, column, counter));
+    }
+
+    /// Commits something in the data centre's own name, which rests on cells as they are now.
+    pub(super) fn commit_own(&mut self, reads: Vec<Cell>, writes: Vec<Write>, why: impl FnOnce(Counter) -> Purpose) {
         let Stage::Running(running) = &self.stage else { return };
         let position = running.position;
         let counter = self.names.next();
@@ -58,12 +77,12 @@ impl Centres {
             id: TransactionId { client: self.settings.client, counter },
             attempt: Attempt(1),
             snapshot: position,
-            reads: due.reads.into_iter().map(whole).collect(),
+            reads: reads.into_iter().map(whole).collect(),
             level: Level::Strict,
-            decision: Decision::Commit(due.writes),
+            decision: Decision::Commit(writes),
         };
         let request = Request::Commit { transaction, floor: position, within: None };
-        self.ask(Purpose::Write(due.peer, due.column, counter), request);
+        self.ask(why(counter), request);
     }
 
     /// The outcome of one's own is known: its record may go.

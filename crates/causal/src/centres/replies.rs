@@ -39,7 +39,17 @@ impl Centres {
 
     fn on_own(&mut self, purpose: Purpose, reply: Reply) {
         match (purpose, reply) {
-            (purpose @ (Purpose::LastPages | Purpose::Rows), Reply::ReadAt(reply)) => self.on_read(&purpose, reply),
+            (Purpose::Read(which), Reply::ReadAt(reply)) => self.on_read(which, reply),
+            (Purpose::Mark(counter), reply) => {
+                self.own_ended(counter, is_recorded(&reply));
+                self.on_marked();
+            }
+            (Purpose::Trim(counter), reply) => {
+                self.own_ended(counter, is_recorded(&reply));
+                if let Stage::Running(running) = &mut self.stage {
+                    running.trimming.ended(ended(&reply, running.position));
+                }
+            }
             (Purpose::Take(peer, place), reply) => {
                 if let Stage::Running(running) = &mut self.stage
                     && let Some(taking) = running.taking.get_mut(&peer)
@@ -48,7 +58,7 @@ impl Centres {
                 }
             }
             (Purpose::Write(peer, column, counter), reply) => {
-                self.own_ended(counter, matches!(reply, Reply::Commit(CommitReply::Completed(_))));
+                self.own_ended(counter, is_recorded(&reply));
                 if let Stage::Running(running) = &mut self.stage {
                     let at = ended(&reply, running.position);
                     running.rows.ended(&peer, column, at);
@@ -57,9 +67,15 @@ impl Centres {
             (Purpose::Pages(link), Reply::ReadAt(reply)) => self.on_pages(link, reply.ok()),
             (Purpose::Pages(link), _) => self.on_pages(link, None),
             (Purpose::Acknowledge, _) => {}
-            (Purpose::LastPages | Purpose::Rows, reply) => panic!("the store answers {reply:?} to a read"),
+            (Purpose::Read(_), reply) => {
+                panic!("the store answers {reply:?} to a read")
+            }
         }
     }
+}
+
+fn is_recorded(reply: &Reply) -> bool {
+    matches!(reply, Reply::Commit(CommitReply::Completed(_)))
 }
 
 /// When the feed shows what came of a write, and it may be looked at again. `position`: the feed's.

@@ -3,21 +3,24 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use iolite_machine::Instant;
 use iolite_store::{ReadLimit, Reply, Request, RequestId, Segment};
 use iolite_values::{
-    ClientId, Decision, Direction, Operation, StoreIncarnation, Timestamp, Transaction, TransactionId,
+    Attempt, ClientId, Decision, Direction, Operation, StoreIncarnation, Timestamp, Transaction, TransactionId,
 };
-use iolite_wire::centres::{CentreName, FromCentre, OutboxEntry, Taken};
+use iolite_wire::centres::{CentreName, FromCentre, OutboxEntry, Place, ShippedTransaction, Taken};
 
 use super::own::Purpose;
 use super::{Asker, Centres, Stage};
 use crate::commits::{Causal, Commits};
 use crate::interface::{Broken, LinkId, LinkOutput, Output, Settings};
+use crate::marks::Marks;
 use crate::rows::{Column, Rows};
 use crate::serving::{Next, Recent, Serving};
 use crate::tables;
 use crate::tail::Tail;
 use crate::taking::{Start, Taking};
+use crate::trimming::Trimming;
 use crate::visible::{Passed, Visible};
 
 /// Bytes of pages that are read at once for a peer. The page that passes it is read still.
@@ -36,6 +39,16 @@ pub(super) struct Running {
     pub recent: Recent,
     pub taking: BTreeMap<CentreName, Taking>,
     pub serving: BTreeMap<LinkId, Serving>,
+    pub marks: Marks,
+    pub trimming: Trimming,
+}
+
+/// What was read of the outbox when the store came.
+#[derive(Debug)]
+pub(super) struct Outbox {
+    pub tail: Tail,
+    pub trimming: Trimming,
+    pub rows: Rows,
 }
 
 /// A commit that the gateway's side has asked for.
@@ -52,7 +65,8 @@ pub(super) fn is_causal(transaction: &Transaction) -> bool {
 }
 
 impl Running {
-    pub fn new(settings: &Settings, store: StoreIncarnation, at: Timestamp, tail: Tail, rows: Rows) -> Running {
+    pub fn new(settings: &Settings, now: Instant, store: StoreIncarnation, at: Timestamp, read: Outbox) -> Running {
+        let Outbox { tail, trimming, rows } = read;
         let last = tail.last();
         let k = if settings.broken == Broken::ShowBeforeDurable { 1 } else { settings.k };
         let mut visible = Visible::new(k, at, last);
@@ -61,8 +75,10 @@ impl Running {
             visible.applied(peer, rows.place(peer, Column::Applied));
             taking.insert(peer.clone(), Taking::new(rows.place(peer, Column::Taken)));
         }
+        let taken = |peer: &&CentreName| rows.place(peer, Column::Taken) > Place::START;
+        let marks = Marks::new(now, settings.peers.iter().filter(taken).cloned().collect());
         let (commits, recent, serving) = (Commits::new(at, last), Recent::new(last), BTreeMap::new());
-        Running { store, position: at, tail, commits, visible, rows, recent, taking, serving }
+        Running { store, position: at, tail, commits, visible, rows, recent, taking, serving, marks, trimming }
     }
 
     /// The feed goes on.
@@ -70,17 +86,25 @@ impl Running {
         let mut rows_changed = false;
         for commit in &segment.commits {
             if let Some((place, entry)) = self.tail.fold(commit) {
-                // One of a later version that cannot be read counts as this data centre's own, which is shown later rather than earlier.
-                let taken = OutboxEntry::decode(&entry).ok().and_then(|entry| entry.taken);
-                self.visible.entry(place, commit.at, taken.map(|taken| taken.from));
+                match OutboxEntry::decode(&entry) {
+                    Ok(OutboxEntry::Transaction(shipped)) => {
+                        self.visible.entry(place, commit.at, shipped.taken.map(|taken| taken.from));
+                    }
+                    // Nothing is shown by a mark.
+                    Ok(OutboxEntry::Seen(_)) => {}
+                    // One of a later version counts as this data centre's own, which is shown later rather than earlier.
+                    Err(_) => self.visible.entry(place, commit.at, None),
+                }
                 self.commits.entry(commit.at, place);
                 self.recent.push(place, entry);
             }
             rows_changed |= self.rows.fold(commit);
         }
         if rows_changed {
-            for peer in self.taking.keys() {
+            for (peer, taking) in &mut self.taking {
                 self.visible.applied(peer, self.rows.place(peer, Column::Applied));
+                // Another gateway of this data centre may be further.
+                taking.raise(self.rows.place(peer, Column::Taken));
             }
         }
         self.position = segment.to;
@@ -100,7 +124,8 @@ impl Centres {
         let (id, attempt) = (transaction.id, transaction.attempt);
         let Decision::Commit(effects) = transaction.decision else { return };
         let after = running.commits.place_at(floor, running.tail.last());
-        let causal = Causal { transaction: id, attempt, effects, after, taken: None, floor, within };
+        let shipped = ShippedTransaction { transaction: id, after, taken: None, writes: effects };
+        let causal = Causal { id, attempt, entry: OutboxEntry::Transaction(shipped), floor, within };
         if let Err(refusal) = running.commits.begin(number, causal) {
             self.on_reply(number, Reply::Refused(refusal));
         }
@@ -112,6 +137,8 @@ impl Centres {
             return;
         }
         self.take();
+        self.mark();
+        self.trim();
         self.submit_due();
         self.serve();
         self.write_rows();
@@ -121,9 +148,13 @@ impl Centres {
     fn take(&mut self) {
         let ignores_after = self.settings.broken == Broken::ApplySideBySide;
         let Stage::Running(running) = &mut self.stage else { return };
-        let mut starts = Vec::new();
+        let (mut starts, mut marks) = (Vec::new(), Vec::new());
         for (peer, taking) in &mut running.taking {
-            taking.fed(running.position);
+            let fed = taking.fed(running.position);
+            if fed.has_transactions {
+                running.marks.owe(peer);
+            }
+            marks.extend(fed.marks);
             if taking.store().is_some() {
                 running.rows.want(peer, Column::Taken, taking.through(), taking.store());
             }
@@ -136,22 +167,20 @@ impl Centres {
         for (peer, start) in starts {
             self.take_one(peer, start);
         }
+        for seen in marks {
+            self.on_mark(seen);
+        }
     }
 
     fn take_one(&mut self, peer: CentreName, start: Start) {
         let Start { place, entry, floor } = start;
         let number = self.number(Purpose::Take(peer.clone(), place));
-        let transaction = self.name_of(entry.transaction);
+        let id = self.name_of(entry.transaction);
         let Stage::Running(running) = &mut self.stage else { return };
-        let causal = Causal {
-            transaction,
-            attempt: iolite_values::Attempt(1),
-            effects: entry.writes,
-            after: running.tail.last(),
-            taken: Some(Taken { from: peer, place }),
-            floor,
-            within: None,
-        };
+        let (after, taken) = (running.tail.last(), Some(Taken { from: peer, place }));
+        let shipped = ShippedTransaction { transaction: id, after, taken, writes: entry.writes };
+        let entry = OutboxEntry::Transaction(shipped);
+        let causal = Causal { id, attempt: Attempt(1), entry, floor, within: None };
         if let Err(refusal) = running.commits.begin(number, causal) {
             self.on_reply(number, Reply::Refused(refusal));
         }

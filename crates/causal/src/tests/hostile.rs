@@ -1,7 +1,7 @@
 //! Peers that say what they must not.
 
 use iolite_values::{Id, StoreIncarnation};
-use iolite_wire::centres::{Entries, FromCentre, OutboxEntry, Place};
+use iolite_wire::centres::{Entries, FromCentre, OutboxEntry, Place, ShippedTransaction};
 
 use super::store::FakeStore;
 use super::world::{World, effects, id, name, table};
@@ -25,8 +25,9 @@ fn closes(world: &mut World, message: FromCentre) -> String {
 fn entries(after: u64, places: &[u64]) -> FromCentre {
     let entry = |place: &u64| {
         let transaction = id(9, *place);
-        let entry = OutboxEntry { transaction, after: Place::START, taken: None, writes: effects(transaction, 1) };
-        (Place(*place), entry.encode().expect("small"))
+        let (after, writes) = (Place::START, effects(transaction, 1));
+        let entry = ShippedTransaction { transaction, after, taken: None, writes };
+        (Place(*place), OutboxEntry::Transaction(entry).encode().expect("small"))
     };
     FromCentre::Entries(Entries { after: Place(after), entries: places.iter().map(entry).collect() })
 }

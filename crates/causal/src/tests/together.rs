@@ -1,6 +1,8 @@
 //! Data centres that are linked, cut off, ended and started again.
 
-use super::world::{World, id, table};
+use iolite_wire::centres::Place;
+
+use super::world::{World, id, name, table};
 use crate::PeerState;
 use crate::tables;
 
@@ -138,10 +140,75 @@ fn rows_about_peers_leave_one_record_and_no_endless_work() {
     }
     // The client's own records stay until it acknowledges them.
     assert!(world.nodes[0].store.records() <= 21 && world.nodes[1].store.records() <= 21);
+    world.pass(1000);
     let before = world.nodes[1].store.commits.len();
     world.pass(60_000);
     assert_eq!(world.nodes[1].store.commits.len(), before, "nothing is written while nothing happens");
     let figures = world.nodes[1].centres.figures();
     assert_eq!(figures.peers[0].state, PeerState::Following);
     assert_eq!(figures.peers[0].taken, world.nodes[0].centres.figures().last);
+}
+
+#[test]
+fn a_third_data_centre_tells_what_there_is_of_one_that_is_gone() {
+    let mut world = World::new(3, 2);
+    world.cut(0, 1);
+    world.commit(0, id(1, 1));
+    world.settle();
+    world.pass(200);
+    world.kill(0);
+    world.pass(200);
+    let peers = world.nodes[1].centres.figures().peers;
+    let first = peers.iter().find(|peer| peer.name == name(0)).expect("a peer");
+    assert_eq!((&first.state, first.taken), (&PeerState::Away, Place::new(0, 0)), "by a mark");
+    world.restart(0);
+    world.pass(1000);
+    for node in 0..3 {
+        assert_eq!(world.nodes[node].store.ids(table()), [id(1, 1)]);
+    }
+}
+
+#[test]
+fn what_a_client_acknowledges_is_forgotten_everywhere_after_it_has_come() {
+    let mut world = World::new(3, 2);
+    world.cut(0, 1);
+    for counter in 1..=3 {
+        world.commit(0, id(1, counter));
+    }
+    world.settle();
+    world.acknowledge(0, id(1, 3));
+    world.pass(200);
+    world.pass(200);
+    assert!(world.nodes.iter().all(|node| node.store.records() == 0), "also by way of the third one");
+    world.heal(0, 1);
+    world.pass(1000);
+    for node in &world.nodes {
+        assert_eq!((node.store.records(), node.store.ids(table()).len()), (0, 3), "what is forgotten is known");
+    }
+}
+
+#[test]
+fn pages_that_all_have_are_trimmed_and_who_was_away_finds_what_it_lacks() {
+    let mut world = World::new(3, 2);
+    let pages = |world: &World| world.nodes[0].store.rows(&tables::all_pages(), iolite_values::Timestamp::MAX);
+    let first = |world: &World| pages(world).iter().find(|row| row.row.exists()).map(|row| row.key.clone());
+    let commit = |world: &mut World, from: u64, to: u64| {
+        for counter in from..to {
+            world.commit(0, id(1, counter));
+            world.settle();
+        }
+        world.pass(1000);
+    };
+    world.kill(2);
+    commit(&mut world, 1, 300);
+    assert_eq!(first(&world), Some(tables::page(0)), "one lacks them");
+    world.restart(2);
+    commit(&mut world, 300, 302);
+    assert!(first(&world) >= Some(tables::page(1)), "{:?}", first(&world));
+    for node in [0, 1] {
+        world.kill(node);
+        world.restart(node);
+    }
+    commit(&mut world, 302, 305);
+    assert!(world.nodes.iter().all(|node| node.store.ids(table()).len() == 304));
 }

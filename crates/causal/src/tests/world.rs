@@ -194,6 +194,16 @@ impl World {
         own.requests
     }
 
+    /// A client needs no outcome through this one.
+    pub fn acknowledge(&mut self, node: usize, id: TransactionId) {
+        let now = self.time();
+        let own = &mut self.nodes[node];
+        own.requests += 1;
+        let request = Request::Acknowledge { client: id.client, through: id.counter };
+        own.centres.handle(now, Input::Request(RequestId(own.requests), request));
+        self.settle();
+    }
+
     /// Lets everything happen that is on its way.
     pub fn settle(&mut self) {
         loop {

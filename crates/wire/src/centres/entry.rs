@@ -1,12 +1,17 @@
-//! An entry of an outbox: one transaction, as it is shipped.
+//! An entry of an outbox: one transaction, as it is shipped, or a mark.
 
-use iolite_values::{Counter, Operation, TransactionId, Write};
+use std::collections::BTreeMap;
+
+use iolite_values::{ClientId, Counter, Operation, TransactionId, Write};
 
 use super::CentreName;
 use crate::encoding::{Reader, Writer, identity};
 use crate::generated::{proto, shapes};
 use crate::limits::OUTBOX_ENTRY;
 use crate::{DecodeError, EncodeError, frame};
+
+/// Bytes of an id.
+const ID_BYTES: usize = 16;
 
 /// Where an entry stands in an outbox: its page, and its place there. Places are in the order of the entries, and leave numbers out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -38,9 +43,24 @@ pub struct Taken {
     pub place: Place,
 }
 
+/// What stands at a place of an outbox.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OutboxEntry {
+    Transaction(ShippedTransaction),
+    Seen(Seen),
+}
+
+/// A mark: everything is here that stands in other outboxes through these places. Who has the outbox through the mark has that, too.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Seen {
+    pub through: BTreeMap<CentreName, Place>,
+    /// Counters through which clients need no outcome any more. What they made through them stands in this outbox before the mark.
+    pub acknowledged: BTreeMap<ClientId, Counter>,
+}
+
 /// One transaction in an outbox.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OutboxEntry {
+pub struct ShippedTransaction {
     /// The client's own id: the same in every data centre.
     pub transaction: TransactionId,
     /// All that it rests on stands in this outbox at or below this place.
@@ -56,17 +76,11 @@ impl OutboxEntry {
     /// [`EncodeError::TooLarge`].
     pub fn encode(&self) -> Result<Vec<u8>, EncodeError> {
         let mut writer = Writer::default();
-        let (taken_from, taken_place) = match &self.taken {
-            Some(taken) => (taken.from.as_str().to_owned(), taken.place.0),
-            None => (String::new(), 0),
-        };
-        let entry = proto::OutboxEntry {
-            client: self.transaction.client.0.to_bytes().to_vec(),
-            counter: self.transaction.counter.0,
-            after: self.after.0,
-            taken_from,
-            taken_place,
-            writes: writer.writes(&self.writes),
+        let entry = match self {
+            OutboxEntry::Transaction(transaction) => write_transaction(transaction, &mut writer),
+            OutboxEntry::Seen(seen) => {
+                proto::OutboxEntry { seen: Some(Box::new(write_seen(seen))), ..proto::OutboxEntry::default() }
+            }
         };
         writer.check()?;
         frame::encode(&entry, shapes::OUTBOX_ENTRY, OUTBOX_ENTRY)
@@ -75,19 +89,72 @@ impl OutboxEntry {
     /// # Errors
     /// [`DecodeError`]: these bytes are no entry.
     pub fn decode(bytes: &[u8]) -> Result<OutboxEntry, DecodeError> {
-        let entry: proto::OutboxEntry = frame::decode(bytes, shapes::OUTBOX_ENTRY, OUTBOX_ENTRY)?;
-        let transaction = TransactionId {
-            client: iolite_values::ClientId(identity(&entry.client)?),
-            counter: Counter(entry.counter),
-        };
-        let writes = Reader::default().writes(entry.writes)?;
-        let merges = |write: &Write| matches!(write.operation, Operation::Merge(_));
-        if entry.counter == 0 || writes.is_empty() || !writes.iter().all(merges) {
-            return Err(DecodeError::malformed("an entry without effects, or with more than effects"));
+        let mut entry: proto::OutboxEntry = frame::decode(bytes, shapes::OUTBOX_ENTRY, OUTBOX_ENTRY)?;
+        match entry.seen.take() {
+            None => Ok(OutboxEntry::Transaction(read_transaction(entry)?)),
+            Some(seen) if entry == proto::OutboxEntry::default() => Ok(OutboxEntry::Seen(read_seen(*seen)?)),
+            Some(_) => Err(DecodeError::malformed("a mark that is a transaction as well")),
         }
-        let taken = read_taken(&entry.taken_from, entry.taken_place)?;
-        Ok(OutboxEntry { transaction, after: Place(entry.after), taken, writes })
     }
+}
+
+fn write_transaction(transaction: &ShippedTransaction, writer: &mut Writer) -> proto::OutboxEntry {
+    let (taken_from, taken_place) = match &transaction.taken {
+        Some(taken) => (taken.from.as_str().to_owned(), taken.place.0),
+        None => (String::new(), 0),
+    };
+    proto::OutboxEntry {
+        client: transaction.transaction.client.0.to_bytes().to_vec(),
+        counter: transaction.transaction.counter.0,
+        after: transaction.after.0,
+        taken_from,
+        taken_place,
+        writes: writer.writes(&transaction.writes),
+        seen: None,
+    }
+}
+
+fn read_transaction(entry: proto::OutboxEntry) -> Result<ShippedTransaction, DecodeError> {
+    let client = ClientId(identity(&entry.client)?);
+    let writes = Reader::default().writes(entry.writes)?;
+    let merges = |write: &Write| matches!(write.operation, Operation::Merge(_));
+    if entry.counter == 0 || writes.is_empty() || !writes.iter().all(merges) {
+        return Err(DecodeError::malformed("an entry without effects, or with more than effects"));
+    }
+    let transaction = TransactionId { client, counter: Counter(entry.counter) };
+    let taken = read_taken(&entry.taken_from, entry.taken_place)?;
+    Ok(ShippedTransaction { transaction, after: Place(entry.after), taken, writes })
+}
+
+fn write_seen(seen: &Seen) -> proto::OutboxSeen {
+    proto::OutboxSeen {
+        centres: seen.through.keys().map(|name| name.as_str().to_owned()).collect(),
+        through: seen.through.values().map(|place| place.0).collect(),
+        clients: seen.acknowledged.keys().flat_map(|client| client.0.to_bytes()).collect(),
+        acknowledged: seen.acknowledged.values().map(|counter| counter.0).collect(),
+    }
+}
+
+fn read_seen(seen: proto::OutboxSeen) -> Result<Seen, DecodeError> {
+    let proto::OutboxSeen { centres, through, clients, acknowledged } = seen;
+    let malformed = DecodeError::malformed("a mark whose names and numbers are not as many, or not in order");
+    let (mut read, lengths) = (Seen::default(), (centres.len(), clients.len()));
+    for (name, place) in centres.into_iter().zip(&through) {
+        let Ok(name) = CentreName::new(&name) else { return Err(malformed) };
+        if read.through.last_key_value().is_some_and(|(last, _)| *last >= name) {
+            return Err(malformed);
+        }
+        read.through.insert(name, Place(*place));
+    }
+    for (client, counter) in clients.chunks_exact(ID_BYTES).zip(&acknowledged) {
+        let client = ClientId(identity(client)?);
+        if read.acknowledged.last_key_value().is_some_and(|(last, _)| *last >= client) {
+            return Err(malformed);
+        }
+        read.acknowledged.insert(client, Counter(*counter));
+    }
+    let is_whole = lengths == (through.len(), acknowledged.len() * ID_BYTES);
+    if is_whole { Ok(read) } else { Err(malformed) }
 }
 
 fn read_taken(from: &str, place: u64) -> Result<Option<Taken>, DecodeError> {

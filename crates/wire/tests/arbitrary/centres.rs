@@ -1,7 +1,7 @@
 //! Any message between data centres, and any entry of an outbox.
 
 use iolite_values::{ClientId, Counter, Operation, StoreIncarnation, TransactionId, Write};
-use iolite_wire::centres::{CentreName, Entries, FromCentre, OutboxEntry, Place, Taken};
+use iolite_wire::centres::{CentreName, Entries, FromCentre, OutboxEntry, Place, Seen, ShippedTransaction, Taken};
 use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
@@ -39,17 +39,30 @@ pub fn from_centre() -> BoxedStrategy<FromCentre> {
     .boxed()
 }
 
+fn name() -> impl Strategy<Value = CentreName> {
+    "[a-z][a-z0-9]{0,9}".prop_map(|name| CentreName::new(&name).expect("letters and digits"))
+}
+
+fn seen() -> impl Strategy<Value = Seen> {
+    let through = btree_map(name(), place(), 0..3);
+    let acknowledged = btree_map(id().prop_map(ClientId), any::<u64>().prop_map(Counter), 0..3);
+    (through, acknowledged).prop_map(|(through, acknowledged)| Seen { through, acknowledged })
+}
+
 pub fn outbox_entry() -> BoxedStrategy<OutboxEntry> {
-    let name = "[a-z][a-z0-9]{0,9}".prop_map(|name| CentreName::new(&name).expect("letters and digits"));
-    let taken = (name, 1..u64::MAX).prop_map(|(from, place)| Taken { from, place: Place(place) });
+    prop_oneof![transaction().prop_map(OutboxEntry::Transaction), seen().prop_map(OutboxEntry::Seen)].boxed()
+}
+
+fn transaction() -> impl Strategy<Value = ShippedTransaction> {
+    let taken = (name(), 1..u64::MAX).prop_map(|(from, place)| Taken { from, place: Place(place) });
     let write =
         (cell(), effect()).prop_map(|(cell, effect)| Write { cell, operation: Operation::Merge(effect.into()) });
-    (id(), 1..u64::MAX, place(), option::of(taken), vec(write, 1..6))
-        .prop_map(|(client, counter, after, taken, writes)| OutboxEntry {
+    (id(), 1..u64::MAX, place(), option::of(taken), vec(write, 1..6)).prop_map(
+        |(client, counter, after, taken, writes)| ShippedTransaction {
             transaction: TransactionId { client: ClientId(client), counter: Counter(counter) },
             after,
             taken,
             writes,
-        })
-        .boxed()
+        },
+    )
 }

@@ -1,7 +1,7 @@
 //! Every message between data centres, and an entry of an outbox.
 
 use iolite_values::{Counter, TransactionId};
-use iolite_wire::centres::{CentreName, Entries, FromCentre, OutboxEntry, Place, Taken};
+use iolite_wire::centres::{CentreName, Entries, FromCentre, OutboxEntry, Place, Seen, ShippedTransaction, Taken};
 
 use super::session::{client, store};
 use super::values::{every_effect, write};
@@ -10,7 +10,7 @@ use crate::decoders::Content;
 fn entry(taken: Option<Taken>) -> OutboxEntry {
     let transaction = TransactionId { client: client(), counter: Counter(42) };
     let writes = every_effect().into_iter().map(write).collect();
-    OutboxEntry { transaction, after: Place::new(0, 126), taken, writes }
+    OutboxEntry::Transaction(ShippedTransaction { transaction, after: Place::new(0, 126), taken, writes })
 }
 
 pub fn all() -> Vec<(&'static str, &'static str, Content)> {
@@ -37,5 +37,13 @@ pub fn all() -> Vec<(&'static str, &'static str, Content)> {
             "a client's own, and one that was taken from another data centre",
             Content::OutboxEntry(vec![entry(None), entry(Some(taken))]),
         ),
+        ("outbox_seen", "a mark about two data centres and a client", {
+            let name = |name| CentreName::new(name).expect("a name");
+            let through = [(name("asia"), Place::new(0, 3)), (name("us"), Place::new(1, 0))].into();
+            Content::OutboxEntry(vec![OutboxEntry::Seen(Seen {
+                through,
+                acknowledged: [(client(), Counter(41))].into(),
+            })])
+        }),
     ]
 }
