@@ -62,7 +62,7 @@ struct Link {
     side: LinkSide,
 }
 
-/// Who asked the store.
+/// The asker of a request to the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Asker {
     Front(RequestId),

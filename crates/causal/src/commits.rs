@@ -11,10 +11,8 @@ use iolite_values::{Attempt, Decision, Level, Timestamp, Transaction, Transactio
 use iolite_wire::centres::{OutboxEntry, Place};
 use iolite_wire::limits::OUTBOX_ENTRY;
 
+use crate::limits::TIMES_MAX;
 use crate::tail::{Ahead, Tail};
-
-/// For so many entries it is known at which time they came. Older ones are taken to be as late as the last one.
-const COUNTS_MAX: usize = 4096;
 
 /// Open commits, by who asked. `A` is unique among those that are open.
 #[derive(Clone, Debug)]
@@ -27,7 +25,7 @@ pub struct Commits<A> {
 #[derive(Clone, Debug)]
 struct Open {
     transaction: TransactionId,
-    /// What was asked for.
+    /// The attempt that was asked for.
     asked: Attempt,
     attempt: Attempt,
     effects: Vec<Write>,
@@ -38,7 +36,7 @@ struct Open {
     state: State,
 }
 
-/// What is to be committed.
+/// A transaction that is to be committed.
 #[derive(Clone, Debug)]
 pub struct Causal {
     pub id: TransactionId,
@@ -56,12 +54,12 @@ enum State {
     Until(Timestamp),
 }
 
-/// What comes of a reply.
+/// The result of a reply.
 #[derive(Debug)]
 pub enum Answered {
     /// For who asked.
     Reply(Reply),
-    /// It will be repeated.
+    /// The commit will be repeated.
     Again,
 }
 
@@ -74,7 +72,7 @@ impl<A: Copy + Ord> Commits<A> {
     /// An entry has come with the feed.
     pub fn entry(&mut self, at: Timestamp, place: Place) {
         self.counts.push_back((at, place));
-        if self.counts.len() > COUNTS_MAX {
+        if self.counts.len() > TIMES_MAX {
             self.counts.pop_front();
         }
     }
@@ -103,18 +101,18 @@ impl<A: Copy + Ord> Commits<A> {
         Ok(())
     }
 
-    /// Who has asked for those that are open.
+    /// The askers of those that are open.
     pub fn askers(&self) -> impl Iterator<Item = A> {
         self.open.keys().copied()
     }
 
-    /// Those whose time to be repeated has come.
+    /// The commits whose time to be repeated has come.
     pub fn due(&self, position: Timestamp) -> Vec<A> {
         let is_due = |open: &Open| matches!(open.state, State::Until(at) if at <= position);
         self.open.iter().filter(|(_, open)| is_due(open)).map(|(asker, _)| *asker).collect()
     }
 
-    /// What the store is asked now.
+    /// The request that the store gets now.
     pub fn submit(&mut self, asker: A, tail: &Tail, position: Timestamp) -> Option<Request> {
         let ahead = self.ahead(tail.page());
         let open = self.open.get_mut(&asker)?;
@@ -153,7 +151,7 @@ impl<A: Copy + Ord> Commits<A> {
         })
     }
 
-    /// What is on its way to a page.
+    /// Entries on their way to a page.
     fn ahead(&self, page: u64) -> Ahead {
         let mut ahead = Ahead::default();
         for open in self.open.values() {
@@ -164,5 +162,25 @@ impl<A: Copy + Ord> Commits<A> {
             }
         }
         ahead
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use iolite_values::CoordinatorId;
+
+    use super::*;
+
+    #[test]
+    fn the_times_of_so_many_entries_are_known_and_older_ones_count_as_the_last() {
+        let at = |micros| Timestamp::new(micros, CoordinatorId::default());
+        let mut commits: Commits<u64> = Commits::new(at(10), Place(1));
+        commits.entry(at(20), Place(2));
+        let place = |commits: &Commits<u64>, micros| commits.place_at(at(micros), Place(99)).0;
+        assert_eq!([9, 10, 19, 20, 30].map(|micros| place(&commits, micros)), [99, 1, 1, 2, 2]);
+        for number in 0..TIMES_MAX as u64 {
+            commits.entry(at(100 + number), Place(10 + number));
+        }
+        assert_eq!([20, 99, 100].map(|micros| place(&commits, micros)), [99, 99, 10]);
     }
 }

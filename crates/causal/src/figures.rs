@@ -1,4 +1,4 @@
-//! What operators see of a data centre's peers.
+//! Figures of a data centre and its peers, for operators.
 
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ pub enum PeerState {
     /// There is no link to it.
     Away,
     Following,
-    /// Nothing more is taken from it, until people have looked.
+    /// People have to look before anything more is taken from it.
     Stopped {
         reason: String,
     },

@@ -1,4 +1,4 @@
-//! What goes in and out of [`crate::Centres`].
+//! Inputs and outputs of [`crate::Centres`].
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ pub struct Settings {
     pub name: CentreName,
     /// All others.
     pub peers: BTreeSet<CentreName>,
-    /// So many data centres have a transaction before clients see it that did not make it: from 1 to the number of all.
+    /// Number of data centres that have a transaction before clients see it that did not make it: from 1 to the number of all.
     pub k: usize,
     /// In whose name rows about peers are committed. Drawn anew at each start.
     pub client: ClientId,
@@ -26,9 +26,9 @@ pub struct Settings {
 pub enum Broken {
     #[default]
     Nothing,
-    /// What one data centre has is shown.
+    /// Clients see a transaction that one data centre has.
     ShowBeforeDurable,
-    /// What is taken from a peer is committed under an id of this data centre's own.
+    /// An entry that is taken from a peer is committed under an id of this data centre's own.
     NameAnew,
     /// Entries are applied without waiting for what they rest on.
     ApplySideBySide,
@@ -40,7 +40,7 @@ pub enum Broken {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LinkId(pub u64);
 
-/// Who has dialled, and so whose outbox goes over the link.
+/// The side that has dialled, which takes the other one's outbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkSide {
     /// This data centre: it takes the peer's outbox.

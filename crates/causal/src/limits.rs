@@ -10,5 +10,9 @@ pub const HELD_FOR_MAX: Duration = Duration::from_secs(600);
 pub const UNAPPLIED_BYTES_MAX: usize = 2 << 20;
 /// Bytes of the end of the outbox in memory, from which peers are served. What is older is read from the pages.
 pub const RECENT_BYTES_MAX: usize = 8 << 20;
+/// Entries of which it is known at which time they came. Older ones are taken to be as late as the last one.
+pub const TIMES_MAX: usize = 4096;
+/// Acknowledgements of one mark.
+pub const ACKNOWLEDGED_MAX: usize = 1024;
 /// Entries of one peer that are being committed at once.
 pub const TAKEN_AT_ONCE_MAX: usize = 64;

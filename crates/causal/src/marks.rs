@@ -16,12 +16,12 @@ use iolite_machine::Instant;
 use iolite_values::{ClientId, Counter};
 use iolite_wire::centres::CentreName;
 
+use crate::limits::ACKNOWLEDGED_MAX;
+
 /// The pause between two marks.
 const PAUSE: Duration = Duration::from_millis(100);
-/// Acknowledgements of one mark.
-const ACKNOWLEDGED_MAX: usize = 1024;
 
-/// What the next mark is to say.
+/// The content of the next mark.
 #[derive(Clone, Debug)]
 pub struct Marks {
     /// Peers of whose outboxes something was taken since the last mark.
@@ -34,7 +34,7 @@ pub struct Marks {
     is_writing: bool,
 }
 
-/// What a mark says.
+/// The content of a mark that is due.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Due {
     pub about: BTreeSet<CentreName>,
@@ -42,7 +42,7 @@ pub struct Due {
 }
 
 impl Marks {
-    /// What is owed about peers is not known after a start, so it is about all of these.
+    /// At a start it is not known what is owed about peers, so it is about all of these.
     pub fn new(now: Instant, owed: BTreeSet<CentreName>) -> Marks {
         Marks { owed, acknowledged: BTreeMap::new(), known: BTreeMap::new(), next: now, is_writing: false }
     }

@@ -1,4 +1,4 @@
-//! What this data centre has stored of its peers: how far it has taken their outboxes, and how far they have its own.
+//! The rows of this data centre about its peers: how far it has taken their outboxes, and how far they have its own.
 //!
 //! Invariants:
 //! - a place in a row only rises, whichever gateway of the data centre writes it;
@@ -16,7 +16,7 @@ use crate::tables::{self, applied_column, store_column, taken_column};
 #[derive(Clone, Debug, Default)]
 pub struct Rows {
     rows: BTreeMap<CentreName, Row>,
-    /// What is to be stored, where it is above what is.
+    /// Places that are to be stored, where they are above what is.
     wanted: BTreeMap<(CentreName, Column), Wanted>,
 }
 

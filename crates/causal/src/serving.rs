@@ -35,7 +35,7 @@ pub struct Serving {
     is_reading: bool,
 }
 
-/// What is to be done for a peer that follows.
+/// The next step for a peer that follows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Next {
     Send(Entries),
@@ -45,7 +45,7 @@ pub enum Next {
 }
 
 impl Recent {
-    /// Nothing behind this place.
+    /// The memory is empty behind this place.
     pub fn new(after: Place) -> Recent {
         Recent { after, entries: VecDeque::new(), bytes: 0 }
     }
@@ -74,12 +74,12 @@ impl Recent {
 }
 
 impl Serving {
-    /// Of a peer that has everything through a place.
+    /// Serves a peer that has everything through a place.
     pub fn new(after: Place) -> Serving {
         Serving { sent: after, unapplied: VecDeque::new(), unapplied_bytes: 0, is_reading: false }
     }
 
-    /// What is to be done now. `last` is the last entry of the outbox.
+    /// Decides the next step. `last` is the last entry of the outbox.
     pub fn next(&mut self, recent: &Recent, last: Place) -> Next {
         if self.is_reading || self.sent >= last || self.unapplied_bytes >= UNAPPLIED_BYTES_MAX {
             return Next::Nothing;
@@ -114,7 +114,7 @@ impl Serving {
         self.sent = self.sent.max(place);
     }
 
-    /// They cannot be read now.
+    /// The pages cannot be read now.
     pub fn on_no_pages(&mut self) {
         self.is_reading = false;
     }

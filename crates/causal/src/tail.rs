@@ -20,7 +20,7 @@ pub struct Tail {
     last: Place,
 }
 
-/// What is on its way to a page.
+/// Entries on their way to a page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ahead {
     pub entries: usize,

@@ -16,7 +16,7 @@ use iolite_wire::centres::{Entries, OutboxEntry, Place, Seen, ShippedTransaction
 use crate::LinkId;
 use crate::limits::TAKEN_AT_ONCE_MAX;
 
-/// What is taken from one peer.
+/// The part of one peer's outbox that is taken or on its way.
 #[derive(Clone, Debug)]
 pub struct Taking {
     /// The link on which the outbox was asked for.
@@ -28,7 +28,7 @@ pub struct Taking {
     received: Place,
     /// Entries above `through`, in order.
     window: VecDeque<Item>,
-    /// What was last told on this link.
+    /// The place that was last told on this link.
     told: Place,
     stopped: Option<String>,
 }
@@ -40,7 +40,7 @@ struct Item {
     state: State,
 }
 
-/// What the feed has brought to an end.
+/// Entries that the feed has brought to an end.
 #[derive(Clone, Debug, Default)]
 pub struct Fed {
     /// Whether transactions are among it.
@@ -61,7 +61,7 @@ enum State {
 pub struct Start {
     pub place: Place,
     pub entry: ShippedTransaction,
-    /// It has to commit above this.
+    /// The timestamp above which it has to commit.
     pub floor: Timestamp,
 }
 
@@ -109,7 +109,7 @@ impl Taking {
         self.store = Some(store);
     }
 
-    /// Nothing more is taken before the next start: going on would leave a hole.
+    /// From now on it takes no more before the next start: going on would leave a hole.
     pub fn stop(&mut self, reason: String) {
         self.stopped.get_or_insert(reason);
     }
@@ -214,7 +214,7 @@ impl Taking {
         true
     }
 
-    /// What the peer is to be told: the place that is stored, if it was not told on this link.
+    /// The place that the peer is to be told, which is stored, if it was not told on this link.
     pub fn tell(&mut self, stored: Place) -> Option<(LinkId, Place)> {
         let link = self.link.filter(|_| self.store.is_some() && stored > self.told)?;
         self.told = stored;

@@ -1,4 +1,4 @@
-//! What clients may see: the feed through what K data centres have.
+//! The feed as clients may see it: through what K data centres have.
 //!
 //! Invariants:
 //! - what is passed on is a prefix of the feed, and every entry of the outbox in it is in K data centres: here, where it was taken from, and where a peer
@@ -27,7 +27,7 @@ pub struct Visible {
     /// Entries of which it is not known that they are in K data centres, from the first such on.
     open: VecDeque<OpenEntry>,
     applied: BTreeMap<CentreName, Place>,
-    /// What was held was dropped.
+    /// Whether what was held was dropped.
     is_dropped: bool,
 }
 
@@ -38,11 +38,11 @@ struct OpenEntry {
     taken_from: Option<CentreName>,
 }
 
-/// What can be passed on.
+/// A thing to pass on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Passed {
     Segment(Segment),
-    /// What was between is not held any more: whoever follows reads anew, as of this.
+    /// The feed between is not held any more: whoever follows reads anew, as of this.
     Anew(Timestamp),
 }
 
@@ -130,7 +130,7 @@ impl Visible {
         Segment { from, to: at, commits }
     }
 
-    /// What is held is not kept any longer.
+    /// Drops what is held.
     pub fn drop_held(&mut self) {
         (self.held, self.held_bytes, self.is_dropped) = (VecDeque::new(), 0, true);
     }
@@ -163,7 +163,7 @@ fn bytes(segment: &Segment) -> usize {
     segment.commits.iter().map(Commit::size_bytes).sum()
 }
 
-/// Nobody behind a gateway reads the system's own tables.
+/// Leaves out the system's own tables, which nobody behind a gateway reads.
 fn without_system(commit: Commit) -> Commit {
     let is_system = |table| table == tables::outbox() || table == tables::centres();
     if !commit.writes.iter().any(|write| is_system(write.cell.table)) {

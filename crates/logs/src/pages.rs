@@ -100,7 +100,7 @@ pub struct PageCells {
 }
 
 impl PageCells {
-    /// Of the page with this key: the columns are those of [`LogPages`].
+    /// The cells of the page with this key. The columns are those of [`LogPages`].
     pub fn of(table: TableId, page: RowKey) -> PageCells {
         let cell = |column| Cell { table, row: page.clone(), column };
         let (entries, closed) = (cell(LogPages::entries_column()), cell(LogPages::closed_column()));

@@ -1,4 +1,4 @@
-//! What data centres say to each other, and the entries of their outboxes.
+//! Messages between data centres, and the entries of their outboxes.
 //!
 //! A link is for one outbox: who dialled takes it, and the other serves it. Each message stands alone. docs/protocols/centres.md walks through it.
 //!

@@ -74,7 +74,7 @@ impl Front {
         Front { centres: Some(Centres::new(self.now, settings)), ..self }
     }
 
-    /// Its part in the group, if there are several data centres.
+    /// The front's part in the group, if there are several data centres.
     pub fn centres(&self) -> Option<&Centres> {
         self.centres.as_ref()
     }

@@ -1,4 +1,4 @@
-//! What the data centre asks its store in its own name.
+//! Requests of the data centre's own to its store.
 
 use std::collections::BTreeSet;
 
@@ -28,7 +28,7 @@ pub(super) enum Purpose {
     Acknowledge,
 }
 
-/// What is read when the store comes.
+/// A part of the outbox that is read when the store comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Which {
     /// The first page of the outbox.

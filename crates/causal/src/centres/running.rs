@@ -26,7 +26,7 @@ use crate::visible::{Passed, Visible};
 /// Bytes of pages that are read at once for a peer. The page that passes it is read still.
 const PAGES_BYTES: usize = 256 << 10;
 
-/// What is known once the outbox was read.
+/// Everything that is known once the outbox was read.
 #[derive(Debug)]
 pub(super) struct Running {
     pub store: StoreIncarnation,
@@ -43,7 +43,7 @@ pub(super) struct Running {
     pub trimming: Trimming,
 }
 
-/// What was read of the outbox when the store came.
+/// The outbox as it was read when the store came.
 #[derive(Debug)]
 pub(super) struct Outbox {
     pub tail: Tail,

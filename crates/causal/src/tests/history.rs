@@ -1,4 +1,4 @@
-//! What is held back for long.
+//! A feed that is held back for long.
 
 use super::world::{World, id};
 use crate::limits::HELD_FOR_MAX;

@@ -37,7 +37,7 @@ impl FakeStore {
         }
     }
 
-    /// What comes first, and again after a restart.
+    /// The event that comes first, and again after a restart.
     pub fn open(&mut self) {
         self.events.clear();
         self.resolve();
@@ -83,7 +83,7 @@ impl FakeStore {
         self.events.push_back(Event::Reply(id, reply));
     }
 
-    /// Its completion records.
+    /// The number of completion records.
     pub fn records(&self) -> usize {
         self.completions.len()
     }

@@ -28,7 +28,7 @@ pub struct World {
 pub struct Node {
     pub centres: Centres,
     pub store: FakeStore,
-    /// What its gateway has been told: the ids of the commits that it saw.
+    /// Transactions that the gateway has been told of, by their ids.
     pub shown: Vec<TransactionId>,
     pub position: Timestamp,
     pub replies: BTreeMap<u64, Reply>,
@@ -63,7 +63,7 @@ pub fn effects(id: TransactionId, bytes: usize) -> Vec<Write> {
 }
 
 impl World {
-    /// So many data centres, all linked with each other.
+    /// Data centres that are all linked with each other.
     pub fn new(count: usize, k: usize) -> World {
         World::broken(count, k, Broken::Nothing)
     }
@@ -142,7 +142,7 @@ impl World {
         self.settle();
     }
 
-    /// Its process ends. The store stays.
+    /// Ends the process. The store stays.
     pub fn kill(&mut self, node: usize) {
         for other in (0..self.nodes.len()).filter(|other| *other != node) {
             self.cut(node, other);
@@ -150,7 +150,7 @@ impl World {
         self.nodes[node].is_up = false;
     }
 
-    /// It starts again, with links to all that are up.
+    /// Starts the process again, with links to all that are up.
     pub fn restart(&mut self, node: usize) {
         let (now, count) = (self.time(), self.nodes.len());
         let lives = 5000 + u128::from(self.now) + node as u128;

@@ -43,7 +43,7 @@ pub struct Taken {
     pub place: Place,
 }
 
-/// What stands at a place of an outbox.
+/// An entry at a place of an outbox.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OutboxEntry {
     Transaction(ShippedTransaction),

@@ -180,7 +180,11 @@ fn perform(node: &mut Node, journal: &mut Journal<MemoryDisk>) {
 fn perform_in_a_turn(node: &mut Node, journal: &mut Journal<MemoryDisk>) {
     while let Some(output) = node.poll() {
         let news = match output {
-            NodeOutput::Message(..) | NodeOutput::Close(_) | NodeOutput::Blobs(..) | NodeOutput::ToSweeper(..) => {
+            NodeOutput::Message(..)
+            | NodeOutput::Close(_)
+            | NodeOutput::Blobs(..)
+            | NodeOutput::ToSweeper(..)
+            | NodeOutput::Centre(_) => {
                 continue;
             }
             NodeOutput::Journal(JournalOutput::Append(record)) => {
