@@ -9,6 +9,7 @@ use crate::{CommitReply, Completion, CompletionDecision, Refusal, Reply, Request
 pub const BEHAVIOURS: &[Behaviour] = &[
     ("a transaction that is sent again has its effect once", sent_again),
     ("a copy that is sent at the same time has its effect once", sent_twice),
+    ("one id with two contents at once has the effect of one of them, once", two_contents),
     ("a commit without time has its outcome or is in doubt, and asked again has one", in_doubt),
     ("a commit in doubt that is given up has its one outcome", given_up),
     ("a later attempt is answered with the outcome of the earlier one", later_attempt),
@@ -46,6 +47,37 @@ fn sent_twice(driver: &mut Driver) {
     let first = driver.reply(first);
     assert_eq!(driver.reply(second), first);
     assert_eq!(driver.cell(1), Some(CellState::Counter(1)));
+}
+
+/// As when a client brings a transaction to one data centre and a courier brings it from another one: the effects are equal, and the pages that they are
+/// appended to are not. The attempts are of two askers, which do not know of each other.
+fn two_contents(driver: &mut Driver) {
+    for (attempts, counters) in [([1, 1], [1, 2]), ([1, 2], [3, 4]), ([2, 1], [5, 6])] {
+        let effect = write(1, Operation::Add(1));
+        let contents = counters.map(|counter| vec![effect.clone(), write(counter + 1, Operation::Add(1))]);
+        let first = driver.transaction(Vec::new(), Decision::Commit(contents[0].clone()));
+        let second = iolite_values::Transaction { decision: Decision::Commit(contents[1].clone()), ..first.clone() };
+        let before = count(driver, 1);
+        let begun = [first, second].into_iter().zip(attempts).map(|(transaction, attempt)| {
+            let transaction = iolite_values::Transaction { attempt: Attempt(attempt), ..transaction };
+            driver.begin(Request::Commit { transaction, floor: Timestamp::ZERO, within: None })
+        });
+        let begun: Vec<_> = begun.collect();
+        let replies: Vec<_> = begun.into_iter().map(|id| driver.reply(id)).collect();
+        let completed = |reply: &&Reply| matches!(reply, Reply::Commit(CommitReply::Completed(_)));
+        let outcomes: Vec<_> = replies.iter().filter(completed).collect();
+        assert!(outcomes.windows(2).all(|pair| pair[0] == pair[1]) && !outcomes.is_empty(), "{replies:?}");
+        let pages = counters.map(|counter| count(driver, counter + 1));
+        assert_eq!((count(driver, 1) - before, pages[0] + pages[1]), (1, 1), "{attempts:?}");
+    }
+}
+
+fn count(driver: &mut Driver, cell: i64) -> i64 {
+    match driver.cell(cell) {
+        Some(CellState::Counter(count)) => count,
+        None => 0,
+        other => panic!("{other:?}"),
+    }
 }
 
 /// Begins it with no time to wait, and gives what it is told.
