@@ -95,6 +95,12 @@ pub trait LinkHandler: Clone + Send + Sync + 'static {
         Vec::new()
     }
 
+    /// What is received from this peer is handed over so much later, beside [`LinkSettings::delay`]. For measurements.
+    fn delay(&self, peer: &LinkPeer) -> std::time::Duration {
+        let _ = peer;
+        std::time::Duration::ZERO
+    }
+
     /// Whether a link with this peer is wanted, whose name was verified.
     ///
     /// # Errors

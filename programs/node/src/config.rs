@@ -3,6 +3,7 @@
 //! Invariant: a name that is not known is an error, so that a misspelt setting is never ignored.
 
 mod blobs;
+mod centre;
 mod cluster;
 mod cluster_file;
 mod error;
@@ -14,6 +15,9 @@ mod postgres;
 mod shards;
 
 pub use blobs::{BlobsConfig, BlobsTable};
+pub use centre::{
+    CENTRES_MAX, CentreConfig, CentreProblem, CentreTable, PeerConfig, PeerTable, centre_node, centre_of,
+};
 pub use cluster::{Cluster, Kept};
 pub use cluster_file::{Begins, ClusterFile, GroupPlace, KeyPart, ReplicaPlace, ShardPlace, SplitPlace, even_shards};
 pub(crate) use error::read;

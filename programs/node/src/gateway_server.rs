@@ -6,19 +6,22 @@ use std::time::Duration;
 
 use iolite_gateway::Without;
 use iolite_host::{
-    Clock, Endpoint, Inbox, LinkSecurity, LinkSettings, Links, LinksError, Mailbox, Metrics, Performer, Shutdown,
-    drive, mailbox, random_seed,
+    BindError, Clock, Endpoint, Inbox, LinkSecurity, LinkSettings, Links, LinksError, Mailbox, Metrics, Performer,
+    Shutdown, bind, drive, mailbox, random_id, random_seed,
 };
 use iolite_replication::node::{Life, Term};
 use iolite_replication::{Coordinator, CoordinatorSettings};
+use iolite_values::{ClientId, Id};
 use tokio::sync::watch;
 
 use crate::blob_host::BlobHost;
 use crate::blob_store::{BlobStore, BlobStoreError};
 use crate::blobs::asks::Asks;
+use crate::centre_links::{self, CentreLinks, link_centres};
+use crate::centre_metrics::CentreMetrics;
 use crate::client_port::{ClientPort, ClientPortError};
 use crate::clients::{Doors, Ready, Welcome, gateway, site};
-use crate::config::GatewayConfig;
+use crate::config::{CentreConfig, GatewayConfig};
 use crate::directory::Directory;
 use crate::gateway_links::{GatewayLinks, dial_replicas, follow};
 use crate::gateway_metrics::GatewayMetrics;
@@ -49,6 +52,19 @@ pub enum GatewayServerError {
     Links(#[from] LinksError),
     #[error(transparent)]
     Blobs(#[from] BlobStoreError),
+    #[error("the address of `listen` in [centre]: {0}")]
+    Centre(#[from] BindError),
+}
+
+fn settings_of(config: &CentreConfig) -> iolite_causal::Settings {
+    iolite_causal::Settings {
+        group: config.group.clone(),
+        name: config.name.clone(),
+        peers: config.peer_names(),
+        k: config.k,
+        client: ClientId(Id::from_u128(random_id())),
+        broken: iolite_causal::Broken::Nothing,
+    }
 }
 
 /// A gateway that has its port, and is about to serve.
@@ -56,6 +72,7 @@ pub struct GatewayServer {
     front: Front,
     blobs: Option<BlobStore>,
     links: Links<GatewayLinks<FrontInput>>,
+    centres: Option<Links<CentreLinks>>,
     directory: Directory,
     clients: ClientPort,
     config: GatewayConfig,
@@ -85,7 +102,32 @@ impl GatewayServer {
         let blobs = config.blobs.as_ref().map(BlobStore::open).transpose()?;
         let gateway = gateway(&clients.token, config.schemas.into(), blobs.is_some(), without);
         let front = Front::new(clock.now(), gateway, coordinator);
-        Ok(GatewayServer { front, blobs, links, directory, clients, config, metrics, clock, mailbox, inbox, shutdown })
+        let (front, centres) = match &config.centre {
+            None => (front, None),
+            Some(centre) => {
+                let listener = match centre.listen {
+                    Some(address) => Some(bind(address).await?),
+                    None => None,
+                };
+                let stop = shutdown.listen();
+                let centres = link_centres(centre, listener, mailbox.clone(), &metrics, stop)?;
+                (front.with_centres(settings_of(centre)), Some(centres))
+            }
+        };
+        Ok(GatewayServer {
+            front,
+            blobs,
+            links,
+            centres,
+            directory,
+            clients,
+            config,
+            metrics,
+            clock,
+            mailbox,
+            inbox,
+            shutdown,
+        })
     }
 
     /// Where it listens.
@@ -115,6 +157,7 @@ impl GatewayServer {
             Endpoint::new(GatewaySessions(FrontInput::Gateway), self.mailbox, &self.metrics, self.shutdown.listen());
         let ready = Arc::new(Ready::default());
         let metrics = GatewayMetrics::new(&self.metrics);
+        let centre_metrics = self.config.centre.as_ref().map(|centre| CentreMetrics::new(&self.metrics, centre));
         let told_token = self.config.tells_token.then_some(self.clients.token.as_str());
         let (origins, app) = (self.config.origins.clone(), self.config.app_files());
         let (all_metrics, welcome) = (self.metrics, Welcome::Gateway);
@@ -133,8 +176,17 @@ impl GatewayServer {
         );
         let http = tokio::spawn(site.serve(self.clients.listener, self.shutdown.listen()));
         let (superseded, mut other) = watch::channel(None);
-        let mut world =
-            World { endpoint, blobs, links: self.links, names: NodeNames::default(), ready, metrics, superseded };
+        let mut world = World {
+            endpoint,
+            blobs,
+            links: self.links,
+            centres: self.centres,
+            names: NodeNames::default(),
+            ready,
+            metrics,
+            centre_metrics,
+            superseded,
+        };
         let ended = self.shutdown.listen();
         let term = tokio::select! {
             () = drive(&mut self.front, self.clock, &mut self.inbox, ended, &mut world) => None,
@@ -153,9 +205,11 @@ struct World {
     endpoint: Endpoint<GatewaySessions<FrontInput>>,
     blobs: BlobHost<FrontInput>,
     links: Links<GatewayLinks<FrontInput>>,
+    centres: Option<Links<CentreLinks>>,
     names: NodeNames,
     ready: Arc<Ready>,
     metrics: GatewayMetrics,
+    centre_metrics: Option<CentreMetrics>,
     superseded: watch::Sender<Option<Term>>,
 }
 
@@ -166,7 +220,11 @@ impl Performer<Front> for World {
             FrontOutput::Close(session) => self.endpoint.close(session.0),
             FrontOutput::Blobs(link, output) => self.blobs.perform(link, output),
             FrontOutput::ToSweeper(id, reply) => self.blobs.answer(id, reply),
-            FrontOutput::Centre(output) => unreachable!("it is no data centre of a group: {output:?}"),
+            FrontOutput::Centre(output) => {
+                if let Some(links) = &self.centres {
+                    centre_links::perform(links, &output);
+                }
+            }
             FrontOutput::ToReplica(to, message) => self.links.send_to(self.names.of(NodeRole::Store(to)), &message),
             FrontOutput::Superseded(term) => drop(self.superseded.send_replace(Some(term))),
         }
@@ -176,5 +234,8 @@ impl Performer<Front> for World {
         self.ready.set(front.is_ready());
         self.blobs.settled(front.gateway());
         self.metrics.set(front);
+        if let (Some(metrics), Some(centres)) = (&self.centre_metrics, front.centres()) {
+            metrics.set(&centres.figures());
+        }
     }
 }

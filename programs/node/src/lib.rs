@@ -9,6 +9,8 @@
 mod blob_host;
 mod blob_store;
 mod blobs;
+mod centre_links;
+mod centre_metrics;
 mod checkpoints;
 mod client_port;
 mod clients;

@@ -65,6 +65,12 @@ pub(crate) fn hello() -> Vec<u8> {
 
 /// Whether a peer speaks a version that this node does, and who it is.
 pub(crate) fn greet(peer: &LinkPeer) -> Result<NodeRole, String> {
+    is_version_known(peer)?;
+    NodeRole::of(&peer.name).ok_or_else(|| format!("{} is neither a store nor a gateway", peer.name.as_str()))
+}
+
+/// Whether a peer speaks a version that this node does.
+pub(crate) fn is_version_known(peer: &LinkPeer) -> Result<(), String> {
     let hello = NodesHello::decode(&peer.said).map_err(|error| format!("it says no version of Iolite: {error}"))?;
     if NodesHello::OWN.negotiate(hello).is_none() {
         let (own, other) = (NodesHello::OWN, hello);
@@ -73,7 +79,7 @@ pub(crate) fn greet(peer: &LinkPeer) -> Result<NodeRole, String> {
             other.oldest.0, other.newest.0, own.oldest.0, own.newest.0
         ));
     }
-    NodeRole::of(&peer.name).ok_or_else(|| format!("{} is neither a store nor a gateway", peer.name.as_str()))
+    Ok(())
 }
 
 #[cfg(test)]

@@ -67,13 +67,14 @@ impl<H: LinkHandler> Shared<H> {
             () = self.tell_opened(&peer, opened) => {}
         }
         self.traffic.open(peer.side).add(1);
+        let delay = self.delay + handler.delay(&peer);
         let mut link = Link {
             number,
             decoder: handler.codec(&peer),
             received: Received::new(handler.frame_bytes_max()),
             handler,
             channel,
-            delivery: Delivery::new(self.mailbox.clone(), self.delay),
+            delivery: Delivery::new(self.mailbox.clone(), delay),
             batch: Batch::new(),
             post,
             writing: Writing::default(),

@@ -72,6 +72,8 @@ pub enum ConfigProblem {
     BlobBytes,
     #[error("it has [store] and [blobs]: the blobs of a cluster are its gateways', so [blobs] stands in their files")]
     BlobsOfStore,
+    #[error(transparent)]
+    Centre(#[from] super::centre::CentreProblem),
     #[error("`origins`: {0}")]
     Origin(#[from] NotAnOrigin),
     #[error("there is no replica {} in the cluster's file: add it, or correct the number", id.0)]

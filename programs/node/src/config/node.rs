@@ -13,6 +13,7 @@ use iolite_values::CoordinatorId;
 use serde::{Deserialize, Serialize};
 
 use super::blobs::{BlobsConfig, BlobsTable};
+use super::centre::{CentreConfig, CentreProblem, CentreTable};
 use super::cluster::Cluster;
 use super::error::{ConfigError, ConfigProblem, read};
 use crate::Directory;
@@ -83,6 +84,8 @@ pub struct GatewayConfig {
     pub schemas: Schemas,
     /// The store of chunks. Without one this gateway takes no blob that does not lie in its row.
     pub blobs: Option<BlobsConfig>,
+    /// The group of data centres that it is of. None: this one is alone.
+    pub centre: Option<CentreConfig>,
 }
 
 /// Whether clients make the schema grow.
@@ -116,6 +119,8 @@ pub struct NodeFile {
     pub gateway: Option<GatewayTable>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blobs: Option<BlobsTable>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub centre: Option<CentreTable>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -190,7 +195,8 @@ impl NodeConfig {
         let folder = file.parent().unwrap_or(Path::new("")).to_owned();
         let node: NodeFile = read(file)?;
         let directory = Directory::open(&folder.join(&node.cluster))?;
-        let own = [Some(node.cluster.clone()), node.certificates.clone(), node.pid_file.clone()];
+        let of_group = node.centre.as_ref().and_then(|centre| centre.certificates.clone());
+        let own = [Some(node.cluster.clone()), node.certificates.clone(), node.pid_file.clone(), of_group];
         let mut config = NodeConfig::of(node, directory, &folder).map_err(|problem| problem.of(file))?;
         if let RoleConfig::Gateway(gateway) = &mut config.role {
             gateway.keep_secret(file, own.into_iter().flatten().map(|own| folder.join(own)));
@@ -218,8 +224,12 @@ impl NodeConfig {
         let delay = Duration::from_secs_f64(file.delay_ms / 2_000.0);
         let role = match (file.store, file.gateway) {
             (Some(_), None) if file.blobs.is_some() => return Err(ConfigProblem::BlobsOfStore),
+            (Some(_), None) if file.centre.is_some() => return Err(CentreProblem::OfStore.into()),
             (Some(store), None) => RoleConfig::Store(StoreConfig::of(store, directory.cluster(), folder)?),
-            (None, Some(gateway)) => RoleConfig::Gateway(GatewayConfig::of(gateway, file.blobs, folder)?),
+            (None, Some(gateway)) => {
+                let centre = file.centre.map(|centre| CentreConfig::of(centre, folder)).transpose()?;
+                RoleConfig::Gateway(GatewayConfig { centre, ..GatewayConfig::of(gateway, file.blobs, folder)? })
+            }
             (None, None) => return Err(ConfigProblem::NoRole),
             (Some(_), Some(_)) => return Err(ConfigProblem::TwoRoles),
         };
@@ -292,7 +302,8 @@ impl GatewayConfig {
         let origins = Origins::new(&table.origins)?;
         let blobs = blobs.map(|blobs| BlobsConfig::of(blobs, folder)).transpose()?;
         let GatewayTable { listen, tells_token, schemas, .. } = table;
-        Ok(GatewayConfig { id, listen, token, tells_token, app, secrets: Vec::new(), origins, schemas, blobs })
+        let (secrets, centre) = (Vec::new(), None);
+        Ok(GatewayConfig { id, listen, token, tells_token, app, secrets, origins, schemas, blobs, centre })
     }
 
     /// This file, the token and these, each with the folder that it is in.

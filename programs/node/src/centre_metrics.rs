@@ -1,0 +1,62 @@
+//! The part of `/metrics` about other data centres.
+
+use std::collections::BTreeMap;
+
+use iolite_causal::{CentreName, Figures, PeerState};
+use iolite_host::{Metric, Metrics};
+
+use crate::config::CentreConfig;
+
+pub(crate) struct CentreMetrics {
+    behind: Metric,
+    held: Metric,
+    last: Metric,
+    peers: BTreeMap<CentreName, Peer>,
+}
+
+struct Peer {
+    following: Metric,
+    stopped: Metric,
+    taken: Metric,
+    applied: Metric,
+}
+
+impl CentreMetrics {
+    pub fn new(metrics: &Metrics, config: &CentreConfig) -> CentreMetrics {
+        metrics.fact("iolite_centre", "The data centre of this gateway.", "name", config.name.as_str());
+        let peer = |name: &CentreName| {
+            let of = |metric, help| metrics.gauge_of(metric, help, &[("peer", name.as_str())]);
+            Peer {
+                following: of("iolite_centre_following", "Whether this gateway takes the outbox of a peer."),
+                stopped: of(
+                    "iolite_centre_stopped",
+                    "Whether nothing more is taken from a peer until people have looked.",
+                ),
+                taken: of("iolite_centre_taken", "The place through which the outbox of a peer is here."),
+                applied: of("iolite_centre_applied", "The place through which a peer has this outbox."),
+            }
+        };
+        CentreMetrics {
+            behind: metrics.gauge(
+                "iolite_centre_behind_milliseconds",
+                "By how much what clients see is behind what is committed here, because too few data centres have it.",
+            ),
+            held: metrics.gauge("iolite_centre_held_bytes", "Bytes of the feed that are held back for that."),
+            last: metrics.gauge("iolite_centre_last", "The place of the last entry of this outbox."),
+            peers: config.peers.keys().map(|name| (name.clone(), peer(name))).collect(),
+        }
+    }
+
+    pub fn set(&self, figures: &Figures) {
+        self.behind.set(figures.shown_behind.as_millis() as u64);
+        self.held.set(figures.held_bytes as u64);
+        self.last.set(figures.last.0);
+        for peer in &figures.peers {
+            let Some(metrics) = self.peers.get(&peer.name) else { continue };
+            metrics.following.set(u64::from(peer.state == PeerState::Following));
+            metrics.stopped.set(u64::from(matches!(peer.state, PeerState::Stopped { .. })));
+            metrics.taken.set(peer.taken.0);
+            metrics.applied.set(peer.applied.0);
+        }
+    }
+}
