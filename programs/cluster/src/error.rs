@@ -18,6 +18,8 @@ use crate::operator::numbers;
 pub enum ClusterError {
     #[error("there is no cluster in {}: make one with `iolite cluster up`, or correct --data", folder.display())]
     None { folder: PathBuf },
+    #[error("there are no data centres in {}: make some with `iolite centres up`, or correct --data", folder.display())]
+    NoCentres { folder: PathBuf },
     #[error("{} is not empty, and holds no cluster: choose another folder with --data", folder.display())]
     NotEmpty { folder: PathBuf },
     #[error(

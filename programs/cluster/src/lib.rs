@@ -7,6 +7,7 @@
 //! - whether a node runs is asked of the kernel, by the lock on its pid file, and never guessed.
 
 mod ability;
+mod centres;
 mod creation;
 mod error;
 mod joining;
@@ -23,6 +24,7 @@ mod store_schema;
 mod taking_part;
 mod wiring;
 
+pub use centres::{CentresShape, LocalCentres, PeerReport};
 pub use error::{ClusterError, OperatorError};
 pub use local::{LocalCluster, LocalNode, NodeState};
 pub use members::{Change, Changed};

@@ -69,6 +69,7 @@ impl NodeFiles<'_> {
             store: None,
             gateway: None,
             blobs: None,
+            centre: None,
         }
     }
 

@@ -190,7 +190,7 @@ impl Up {
     }
 }
 
-fn describe(shape: &ClusterShape) -> String {
+pub(crate) fn describe(shape: &ClusterShape) -> String {
     let ports = match shape.ports {
         Ports::From(port) => format!("ports from {port}"),
         Ports::Free => "free ports".to_owned(),
@@ -226,11 +226,11 @@ fn status(arguments: &Status) -> anyhow::Result<ExitCode> {
 }
 
 /// Asks each node once.
-fn states(cluster: &LocalCluster) -> Result<Vec<(&LocalNode, NodeState)>, ClusterError> {
+pub(crate) fn states(cluster: &LocalCluster) -> Result<Vec<(&LocalNode, NodeState)>, ClusterError> {
     cluster.nodes().iter().map(|node| Ok((node, node.state()?))).collect()
 }
 
-fn table(states: &[(&LocalNode, NodeState)]) -> String {
+pub(crate) fn table(states: &[(&LocalNode, NodeState)]) -> String {
     let mut text = format!("{:<12} {:<9} {:<8} {}\n", "NODE", "STATE", "PID", "ADDRESS");
     for (node, state) in states.iter().copied() {
         let pid = state.pid().map(|pid| pid.to_string()).unwrap_or_default();
@@ -239,7 +239,7 @@ fn table(states: &[(&LocalNode, NodeState)]) -> String {
     text
 }
 
-fn as_json(node: &LocalNode, state: NodeState) -> serde_json::Value {
+pub(crate) fn as_json(node: &LocalNode, state: NodeState) -> serde_json::Value {
     let role = match node.role {
         NodeRole::Store(_) => "store",
         NodeRole::Gateway(_) => "gateway",

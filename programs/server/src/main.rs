@@ -4,6 +4,7 @@ mod backup;
 mod bench;
 mod beside;
 mod blobs;
+mod centres;
 mod certificate;
 mod cluster;
 mod description;
@@ -44,6 +45,9 @@ enum Command {
     /// A cluster of processes on this machine
     #[command(subcommand)]
     Cluster(cluster::Command),
+    /// Several data centres on this machine, which have the same tables that merge
+    #[command(subcommand)]
+    Centres(centres::Command),
     /// Who keeps the shards of a cluster, on whichever machines it is
     #[command(subcommand)]
     Shard(shard::Command),
@@ -77,6 +81,7 @@ fn main() -> ExitCode {
         Command::Dev(arguments) => dev::run(arguments).map(|()| ExitCode::SUCCESS),
         Command::Serve(arguments) => serve::run(&arguments).map(|()| ExitCode::SUCCESS),
         Command::Cluster(command) => cluster::run(&command),
+        Command::Centres(command) => centres::run(&command),
         Command::Shard(command) => shard::run(&command),
         Command::Backup(arguments) => backup::take(&arguments),
         Command::Restore(arguments) => backup::restore(&arguments).map(|()| ExitCode::SUCCESS),

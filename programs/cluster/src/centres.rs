@@ -1,0 +1,296 @@
+//! Several data centres on one machine: each a cluster of its own, in a folder below one.
+//!
+//! Invariant: the folder holds a whole group or none: it is made under another name, and renamed when all is there.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use iolite_causal::CentreName;
+use iolite_host::{Authority, random_id, sync_folder_of};
+use iolite_node::config::{CENTRES_MAX, CentreTable, PeerTable, centre_node};
+use serde::{Deserialize, Serialize};
+
+use crate::creation::HOST;
+use crate::local::{AUTHORITY, TOKEN};
+use crate::node_files::{make_folder, write_file};
+use crate::{ClusterError, ClusterShape, LocalCluster, Ports, free_ports};
+
+const SHAPE: &str = "centres.toml";
+/// The certificates of a data centre, in its folder.
+const CERTIFICATES: &str = "centre";
+/// Ports of one data centre: those of its nodes, and the one for the others.
+const PORTS_OF_EACH: u16 = 400;
+const CENTRE_PORT: u16 = 300;
+
+/// A group as it is made.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CentresShape {
+    pub names: Vec<String>,
+    /// So many data centres have a transaction before others see it.
+    pub k: usize,
+    /// Milliseconds that a round trip takes in addition, for each pair in order: first and second, first and third, and so on.
+    pub rtt_ms: Vec<f64>,
+    /// The shape of each data centre. Its ports are those of the first one.
+    pub cluster: ClusterShape,
+}
+
+/// All data centres of a folder.
+#[derive(Debug)]
+pub struct LocalCentres {
+    folder: PathBuf,
+    shape: CentresShape,
+    centres: Vec<(CentreName, LocalCluster)>,
+}
+
+/// One line of how far a data centre is with a peer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PeerReport {
+    pub peer: CentreName,
+    pub following: bool,
+    pub stopped: bool,
+    pub taken: u64,
+    pub applied: u64,
+}
+
+impl CentresShape {
+    /// Data centres that are called `a`, `b` and so on, each with one replica.
+    pub fn new(count: usize) -> CentresShape {
+        let names = ('a'..='z').take(count).map(String::from).collect();
+        let cluster = ClusterShape { replicas: 1, ..ClusterShape::default() };
+        CentresShape { names, k: count.min(2), rtt_ms: Vec::new(), cluster }
+    }
+
+    /// Pairs of data centres.
+    pub fn pairs(count: usize) -> usize {
+        count * count.saturating_sub(1) / 2
+    }
+
+    fn problem(&self) -> Option<String> {
+        let (count, pairs) = (self.names.len(), CentresShape::pairs(self.names.len()));
+        if count == 0 || count > CENTRES_MAX {
+            return Some(format!("a group has 1 to {CENTRES_MAX} data centres, and not {count}"));
+        }
+        if let Some(problem) = self.names.iter().find_map(|name| CentreName::new(name).err()) {
+            return Some(problem.to_string());
+        }
+        let mut sorted = self.names.clone();
+        sorted.sort();
+        if sorted.windows(2).any(|pair| pair[0] == pair[1]) {
+            return Some("two data centres have one name: give each its own".to_owned());
+        }
+        if self.k == 0 || self.k > count {
+            return Some(format!("k is {}: with {count} data centres it is to be one of 1 to {count}", self.k));
+        }
+        if !matches!(self.rtt_ms.len(), 0 | 1) && self.rtt_ms.len() != pairs {
+            return Some(format!("{count} data centres have {pairs} pairs: give one round trip, or one for each pair"));
+        }
+        None
+    }
+
+    /// The round trip of two data centres, by their places.
+    fn rtt_ms(&self, one: usize, other: usize) -> f64 {
+        let (low, high) = (one.min(other), one.max(other));
+        let before: usize = (0..low).map(|first| self.names.len() - 1 - first).sum();
+        let place = if self.rtt_ms.len() == 1 { 0 } else { before + high - low - 1 };
+        self.rtt_ms.get(place).copied().unwrap_or_default()
+    }
+
+    /// The addresses of the data centres for each other.
+    fn addresses(&self) -> Result<Vec<SocketAddr>, ClusterError> {
+        let ports = match self.cluster.ports {
+            Ports::From(first) => {
+                (0..self.names.len() as u16).map(|place| first + PORTS_OF_EACH * place + CENTRE_PORT).collect()
+            }
+            Ports::Free => free_ports(&[HOST], self.names.len()).map_err(ClusterError::Port)?,
+        };
+        Ok(ports.into_iter().map(|port| SocketAddr::new(HOST, port)).collect())
+    }
+
+    fn cluster(&self, place: usize) -> ClusterShape {
+        let ports = match self.cluster.ports {
+            Ports::From(first) => Ports::From(first + PORTS_OF_EACH * place as u16),
+            Ports::Free => Ports::Free,
+        };
+        ClusterShape { ports, ..self.cluster.clone() }
+    }
+}
+
+impl LocalCentres {
+    /// Makes a group in a folder that is missing or empty, and starts nothing.
+    ///
+    /// # Errors
+    /// [`ClusterError`]; the folder is as it was then.
+    pub fn create(folder: &Path, shape: &CentresShape) -> Result<LocalCentres, ClusterError> {
+        if let Some(problem) = shape.problem() {
+            return Err(ClusterError::Shape(problem));
+        }
+        let failed = |source| ClusterError::Io { path: folder.to_owned(), source };
+        if folder.exists() {
+            // It fails unless it is empty.
+            std::fs::remove_dir(folder).map_err(|_| ClusterError::NotEmpty { folder: folder.to_owned() })?;
+        }
+        let mut unfinished = folder.components().collect::<PathBuf>().into_os_string();
+        unfinished.push(format!(".unfinished-{:08x}", random_id() as u32));
+        let unfinished = PathBuf::from(unfinished);
+        let made = write(&unfinished, shape).and_then(|()| std::fs::rename(&unfinished, folder).map_err(failed));
+        let made = made.and_then(|()| sync_folder_of(folder).map_err(failed));
+        if made.is_err() {
+            // It holds nothing that anybody uses.
+            let _ = std::fs::remove_dir_all(&unfinished);
+        }
+        made.and_then(|()| LocalCentres::open(folder))
+    }
+
+    /// # Errors
+    /// [`ClusterError::NoCentres`], and what can be wrong in its files.
+    pub fn open(folder: &Path) -> Result<LocalCentres, ClusterError> {
+        let file = folder.join(SHAPE);
+        if !file.is_file() {
+            return Err(ClusterError::NoCentres { folder: folder.to_owned() });
+        }
+        let text = std::fs::read_to_string(&file).map_err(|source| ClusterError::Io { path: file.clone(), source })?;
+        let shape: CentresShape = toml::from_str(&text).map_err(|error: toml::de::Error| {
+            let problem = error.message().to_owned();
+            ClusterError::Damaged { file: file.clone(), problem }
+        })?;
+        let open = |name: &String| {
+            let named = CentreName::new(name).map_err(|error| ClusterError::Shape(error.to_string()))?;
+            Ok((named, LocalCluster::open(&folder.join(name))?))
+        };
+        let centres = shape.names.iter().map(open).collect::<Result<_, ClusterError>>()?;
+        Ok(LocalCentres { folder: folder.to_owned(), shape, centres })
+    }
+
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    pub fn shape(&self) -> &CentresShape {
+        &self.shape
+    }
+
+    /// Each data centre, in the order in which they were named.
+    pub fn centres(&self) -> &[(CentreName, LocalCluster)] {
+        &self.centres
+    }
+
+    /// The cluster of one of them.
+    pub fn centre(&self, name: &str) -> Option<&LocalCluster> {
+        self.centres.iter().find(|(own, _)| own.as_str() == name).map(|(_, cluster)| cluster)
+    }
+
+    /// How far a data centre is with its peers, as its first gateway tells. None: it does not answer.
+    pub fn report(&self, cluster: &LocalCluster) -> Option<Vec<PeerReport>> {
+        let metrics = get(cluster.gateways().next()?.address?, "/metrics").ok()?;
+        let value = |name: &str, peer: &CentreName| {
+            let start = format!("{name}{{peer=\"{peer}\"}} ");
+            metrics.lines().find_map(|line| line.strip_prefix(&start)?.trim().parse::<u64>().ok()).unwrap_or_default()
+        };
+        let known = |peer: &&CentreName| metrics.contains(&format!("iolite_centre_taken{{peer=\"{peer}\"}}"));
+        let report = |peer: &CentreName| PeerReport {
+            peer: peer.clone(),
+            following: value("iolite_centre_following", peer) == 1,
+            stopped: value("iolite_centre_stopped", peer) == 1,
+            taken: value("iolite_centre_taken", peer),
+            applied: value("iolite_centre_applied", peer),
+        };
+        Some(self.centres.iter().map(|(name, _)| name).filter(known).map(report).collect())
+    }
+}
+
+fn write(folder: &Path, shape: &CentresShape) -> Result<(), ClusterError> {
+    make_folder(folder)?;
+    let addresses = shape.addresses()?;
+    let authority = match shape.cluster.plain {
+        true => None,
+        false => Some(Authority::create(&folder.join(AUTHORITY))?),
+    };
+    let mut token = None;
+    for (place, name) in shape.names.iter().enumerate() {
+        let own = folder.join(name);
+        let cluster = LocalCluster::create(&own, &shape.cluster(place))?;
+        // Clients have one token for all, wherever they are.
+        let token = token.get_or_insert(cluster.token()?);
+        iolite_host::write_durably(&own.join(TOKEN), token.as_bytes(), iolite_host::Readers::Owner)
+            .map_err(|source| ClusterError::Io { path: own.join(TOKEN), source })?;
+        if let Some(authority) = &authority {
+            let name = CentreName::new(name).map_err(|error| ClusterError::Shape(error.to_string()))?;
+            authority.issue(&centre_node(&name), Authority::NODE_VALID, &own.join(CERTIFICATES))?;
+        }
+        for (number, gateway) in cluster.gateways().enumerate() {
+            // The others reach the first one.
+            let listen = (number == 0).then_some(addresses[place]);
+            gateway.edit(|file| file.centre = Some(table(shape, place, &addresses, listen)))?;
+        }
+    }
+    // It says that all is there.
+    write_file(&folder.join(SHAPE), &toml::to_string(shape).expect("numbers, texts and lists"))
+}
+
+fn table(shape: &CentresShape, place: usize, addresses: &[SocketAddr], listen: Option<SocketAddr>) -> CentreTable {
+    let peer = |(other, name): (usize, &String)| PeerTable {
+        name: name.clone(),
+        address: addresses[other].to_string(),
+        rtt_ms: shape.rtt_ms(place, other),
+    };
+    CentreTable {
+        group: GROUP.to_owned(),
+        name: shape.names[place].clone(),
+        k: Some(shape.k),
+        listen,
+        certificates: (!shape.cluster.plain).then(|| Path::new("..").join(CERTIFICATES)),
+        peers: shape.names.iter().enumerate().filter(|(other, _)| *other != place).map(peer).collect(),
+    }
+}
+
+/// The name of a group on one machine.
+const GROUP: &str = "local";
+
+/// Longer than a gateway takes that can answer at all.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(1);
+
+fn get(address: SocketAddr, path: &str) -> std::io::Result<String> {
+    let mut stream = TcpStream::connect_timeout(&address, ANSWERS_WITHIN)?;
+    stream.set_read_timeout(Some(ANSWERS_WITHIN))?;
+    stream.set_write_timeout(Some(ANSWERS_WITHIN))?;
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n")?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer)?;
+    Ok(answer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pairs_have_their_round_trips_in_order() {
+        let shape = CentresShape { rtt_ms: vec![80.0, 90.0, 170.0], ..CentresShape::new(3) };
+        assert_eq!(shape.problem(), None);
+        assert_eq!([(0, 1), (2, 0), (1, 2)].map(|(one, other)| shape.rtt_ms(one, other)), [80.0, 90.0, 170.0]);
+        let shape = CentresShape { rtt_ms: vec![50.0], ..CentresShape::new(3) };
+        assert_eq!(shape.rtt_ms(1, 2), 50.0);
+        assert_eq!(CentresShape::new(3).rtt_ms(1, 2), 0.0);
+    }
+
+    #[test]
+    fn a_group_that_cannot_be_is_told_why() {
+        let with = |change: &dyn Fn(&mut CentresShape)| {
+            let mut shape = CentresShape::new(3);
+            change(&mut shape);
+            shape.problem().expect("it is wrong")
+        };
+        for (problem, told) in [
+            (with(&|shape| shape.names.clear()), "1 to 7 data centres, and not 0"),
+            (with(&|shape| shape.names[1] = "A".into()), "\"A\" is no name"),
+            (with(&|shape| shape.names[1] = "a".into()), "two data centres have one name"),
+            (with(&|shape| shape.k = 4), "k is 4"),
+            (with(&|shape| shape.rtt_ms = vec![1.0, 2.0]), "3 data centres have 3 pairs"),
+        ] {
+            assert!(problem.contains(told), "{problem}");
+        }
+    }
+}
