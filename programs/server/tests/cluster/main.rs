@@ -4,6 +4,7 @@
 mod support;
 
 mod attack;
+mod centres;
 mod cut_off;
 mod members;
 mod moving;

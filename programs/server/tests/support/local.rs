@@ -24,7 +24,11 @@ impl Local {
     }
 
     pub fn of(folder: &Path, shape: &ClusterShape) -> Local {
-        let cluster = LocalCluster::create(folder, shape).expect("the folder is new");
+        Local::made(LocalCluster::create(folder, shape).expect("the folder is new"))
+    }
+
+    /// One that was made, whose nodes are started.
+    pub fn made(cluster: LocalCluster) -> Local {
         let children = cluster.nodes().iter().map(|_| None).collect();
         let mut local = Local { cluster, children };
         local.start_all();
