@@ -205,10 +205,24 @@ impl Client {
     pub(super) fn save_mutation(&mut self, counter: Counter) {
         let next = self.disk.last.next();
         self.queue.note_saving(counter, next);
-        let Some(entry) = self.queue.entry(counter) else { return };
+        self.store_mutation(counter);
+    }
+
+    /// Stores a mutation once more, as it is now.
+    pub(super) fn save_again(&mut self, counter: Counter) {
+        let next = self.disk.last.next();
+        self.queue.note_saving_again(counter, next);
+        self.store_mutation(counter);
+    }
+
+    fn store_mutation(&mut self, counter: Counter) {
+        let any_merges = self.schema.any_merges();
+        let Some(entry) = self.queue.entry_mut(counter) else { return };
         let call = stored_call(&entry.mutation, StoredStatus::Waiting);
         if let Some(stored) = stored_effects(entry, call) {
-            self.disk.changes.mutation(&stored);
+            let has_ended = entry.has_run() || entry.took_place();
+            entry.is_stored_unsent = any_merges && entry.mutation.log.is_none() && !has_ended;
+            self.disk.changes.mutation(&StoredMutation { unsent: entry.is_stored_unsent, ..stored });
         }
         // A closure stores nothing, but its counter has to be reserved on disk: the batch of this position comes after that.
         self.disk.due = true;
@@ -226,7 +240,8 @@ impl Client {
 
     pub(super) fn restore_mutations(&mut self, mutations: Vec<StoredMutation>, refused: Vec<StoredMutation>) {
         let base = self.counters.attempts_base();
-        for StoredMutation { counter, name, arguments, called_at_micros, ticket, status: _, log, effects } in mutations
+        for StoredMutation { counter, name, arguments, called_at_micros, ticket, status: _, log, effects, unsent } in
+            mutations
         {
             let called_at = WallTime::from_micros(called_at_micros);
             let kind = match name.is_empty() && effects.is_some() {
@@ -243,7 +258,9 @@ impl Client {
                 self.queue.push(entry);
                 continue;
             }
-            self.queue.push(Entry::restored(mutation, base).in_lane(lane).committed(committed));
+            let entry = Entry::restored(mutation, base);
+            let entry = if unsent { entry.unsent() } else { entry };
+            self.queue.push(entry.in_lane(lane).committed(committed));
         }
         let refused = refused.into_iter().filter_map(Refused::from_stored);
         self.refused.extend(refused.map(|refused| (refused.counter, refused)));
@@ -274,6 +291,7 @@ pub(super) fn stored(mutation: &Mutation, name: &str, arguments: &str) -> Stored
         ticket: mutation.ticket.map(Id::from),
         status: StoredStatus::Waiting,
         effects: None,
+        unsent: false,
         log: mutation.log.as_ref().map(|call| StoredLogCall {
             log: call.log.name.to_string(),
             instance: call.log.instance.clone(),
