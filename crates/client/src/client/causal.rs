@@ -179,31 +179,34 @@ impl Client {
         }
     }
 
-    /// Sees to what holds up the next effects that are to be sent: that they may be is stored first, and a time that is too far ahead waits for the server's
-    /// clock. One that was not sent is of a clock that was set since the welcome, so the server's is asked for once more.
+    /// Sees to what holds up the effects that are to be sent next.
     pub(super) fn prepare_effects(&mut self) -> bool {
         self.causal.due = None;
-        let now = self.session.told();
-        let next = match self.causal.lane {
-            Some(_) => self.queue.next_of_lanes(self.cache.at(), &self.schema).find(|entry| entry.took_place()),
-            None => None,
-        };
-        let Some(entry) = next else { return false };
-        let (late, is_unsent) = (self.causal.too_late(entry, now), entry.is_unsent());
+        let Some(lane) = self.causal.lane.filter(|lane| self.queue.first_of(*lane).is_some()) else { return false };
         if self.causal.unsent_after.take().is_some() {
+            // That some may be sent is stored before.
             self.causal.sends_after = self.disk.last.next();
             self.disk.due = true;
             return true;
         }
-        let (Some((time, last)), Some(server)) = (late, self.causal.server) else { return false };
-        let again = server.heard + Causal::GREETED_AGAIN_AFTER;
-        if is_unsent && again <= now {
+        let next = self.queue.next_of_lanes(self.cache.at(), &self.schema).find(|entry| entry.lane == lane);
+        let now = self.session.told();
+        let late = next.and_then(|entry| Some((self.causal.too_late(entry, now)?, entry.is_unsent())));
+        late.is_some_and(|((time, last), is_unsent)| self.await_clock(now, time.0 - last.0, is_unsent))
+    }
+
+    /// The next effects are so many microseconds too far ahead, and wait for the server's clock. If none of them was sent, this device's clock was set since
+    /// the welcome: the server's is asked for once more, by another greeting.
+    fn await_clock(&mut self, now: Instant, micros: u64, is_unsent: bool) -> bool {
+        let reached = now + Duration::from_micros(micros).min(Causal::GREETED_AGAIN_AFTER);
+        let again = self.causal.server.filter(|_| is_unsent).map(|server| server.heard + Causal::GREETED_AGAIN_AFTER);
+        if again.is_some_and(|again| again <= now) {
             self.drop_link();
+            self.session.wait(now, None);
             self.session.retry_now(now);
             return true;
         }
-        let reached = now + Duration::from_micros(time.0 - last.0).min(Causal::GREETED_AGAIN_AFTER);
-        self.causal.due = Some(if is_unsent { reached.min(again) } else { reached });
+        self.causal.due = Some(again.map_or(reached, |again| again.min(reached)));
         false
     }
 }
