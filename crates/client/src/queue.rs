@@ -47,7 +47,7 @@ pub(crate) struct Queue {
     committed: BTreeSet<Counter>,
     /// Mutations that a restart of the client would not find.
     undurable: BTreeSet<Counter>,
-    /// Mutations that are stored, and on their way to the disk once more. They may not be sent.
+    /// Mutations that are on their way to the disk once more. They may not be sent.
     resaving: BTreeMap<Counter, PersistId>,
     /// The bytes of their calls.
     bytes: usize,
@@ -386,11 +386,8 @@ impl Queue {
         }
     }
 
-    /// A mutation is stored otherwise than before. One that a restart would find stays durable meanwhile, and is not sent.
+    /// A mutation is stored, or on its way to the disk, and is stored otherwise than so. Meanwhile it is as durable as it was, and is not sent.
     pub(crate) fn note_saving_again(&mut self, counter: Counter, with: PersistId) {
-        if self.undurable.contains(&counter) {
-            return self.note_saving(counter, with);
-        }
         self.resaving.insert(counter, with);
     }
 
@@ -434,8 +431,10 @@ impl Queue {
         let undurable: BTreeSet<Counter> =
             set_of(self.entries.values().filter(|entry| !entry.is_durable()).map(Entry::counter));
         assert_eq!(self.undurable, undurable, "what is not durable is known");
-        let is_durable = |counter: &Counter| self.entries.get(counter).is_some_and(Entry::is_durable);
-        assert!(self.resaving.keys().all(is_durable), "what is stored again is stored");
+        assert!(
+            self.resaving.keys().all(|counter| self.entries.contains_key(counter)),
+            "what is stored again is pending"
+        );
         let committed = self.entries.values().filter(|entry| entry.is_committed() && entry.leaves_when_contained());
         assert!(committed.map(Entry::counter).eq(self.committed.iter().copied()), "what is committed is known");
         self.lanes.validate(self.entries.iter().map(|(counter, entry)| (entry.lane, counter)));
