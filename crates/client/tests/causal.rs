@@ -508,6 +508,47 @@ fn a_clock_that_is_set_during_a_session_is_noticed_before_anything_is_sent() {
     assert!(!sent.is_empty() && sent.iter().all(|time| *time <= HybridTime::last_at(server + 11_000_000)), "{sent:?}");
 }
 
+/// Likewise, and the app is started again before that.
+#[test]
+fn a_call_of_a_clock_that_was_set_gets_another_time_also_after_a_restart() {
+    let mut harness = app();
+    let server = harness.now.wall.as_micros() + 60_000_000;
+    harness.pass(Duration::from_secs(11));
+    greet(&mut harness, server);
+    harness.mutator("join two", |tx| join(tx, 2));
+    harness.mutate("join two");
+    assert_eq!(harness.take_submits().len(), 1);
+    harness.now.wall = WallTime::from_micros(server + HOUR);
+    harness.mutate("join");
+    let mut harness = opened(harness.storage);
+    harness.pass(Duration::from_secs(11));
+    greet(&mut harness, server);
+    let sent = sent_times(&mut harness);
+    assert!(sent.len() == 4 && sent.iter().all(|time| *time <= HybridTime::last_at(server)), "{sent:?}");
+}
+
+/// Its writer saw a time that another gateway took. It is stored as one that was not sent, and as another before it is.
+#[test]
+fn a_call_above_a_time_that_is_too_far_ahead_waits_for_the_clock() {
+    let mut harness = app_with_row();
+    harness.pass(Duration::from_secs(11));
+    harness.disconnect();
+    let server = 60_000_000;
+    harness.pass(Duration::from_secs(11));
+    greet(&mut harness, server);
+    let stamp = iolite_values::Stamp { time: HybridTime(server + 15_000_000), mark: Mark(8) };
+    let assigned = Effect::Assign { stamp, value: Value::from("ahead") };
+    let changes = vec![Write { cell: person(1, "status"), operation: Operation::Merge(assigned.into()) }];
+    harness.advance(Advance { to: at(20), changes, ..Advance::default() });
+    harness.mutate("say");
+    assert_eq!(sent_times(&mut harness), []);
+    harness.stores = false;
+    harness.pass(Duration::from_secs(6));
+    assert_eq!((sent_times(&mut harness), harness.connection()), (vec![], Connection::Online));
+    harness.store();
+    assert_eq!(sent_times(&mut harness), [stamp.time.next()]);
+}
+
 /// One gateway's clock is half a minute ahead, and it was told of a time that the next one does not take yet.
 #[test]
 fn what_was_sent_waits_unchanged_for_a_clock_that_is_behind() {

@@ -52,7 +52,7 @@ impl ServerClock {
 
 impl Causal {
     /// How long after a welcome the server's clock may be asked for once more, as this device's was set.
-    const GREETED_AGAIN_AFTER: Duration = HybridTime::AHEAD_MAX;
+    const GREETED_AGAIN_AFTER: Duration = Duration::from_secs(10);
 
     /// Of a storage in which effects of calls after `unsent_after` were never sent.
     pub(super) fn opened(wall: WallTime, unsent_after: Counter) -> Causal {
@@ -80,7 +80,11 @@ impl Causal {
     /// Whether an entry may be sent, as far as this rule goes.
     pub(super) fn may_send(&self, entry: &Entry, stored: PersistId, now: Instant) -> bool {
         let sends = self.unsent_after.is_none() && stored >= self.sends_after;
-        !entry.took_place() || sends && self.too_late(entry, now).is_none()
+        !entry.took_place() || sends && !entry.is_stored_unsent && !self.is_too_late(entry, now)
+    }
+
+    pub(super) fn is_too_late(&self, entry: &Entry, now: Instant) -> bool {
+        self.too_late(entry, now).is_some()
     }
 
     /// The time of an entry that the server does not take yet, and the last one that it takes.
@@ -132,12 +136,13 @@ impl Client {
     }
 
     /// Takes up a call that took place in an earlier life of the app. What does not fit this version's schema is given up, and shown as refused.
-    pub(super) fn restored_effects(&mut self, mutation: Mutation, effects: Vec<Write>) -> Entry {
+    pub(super) fn restored_effects(&mut self, mutation: Mutation, effects: Vec<Write>, unsent: bool) -> Entry {
         let (base, lane) = (self.counters.attempts_base(), self.causal_lane());
-        let is_unsent = self.causal.unsent_after.is_some_and(|last| mutation.counter > last);
+        let is_unsent = unsent || self.causal.unsent_after.is_some_and(|last| mutation.counter > last);
         let trail = if is_unsent { Trail::None } else { Trail::MaybeSent };
         let problem = effects.iter().find_map(|write| self.schema.check_write(write).err());
         let mut entry = Entry::restored_effects(mutation, base, effects, lane, trail);
+        entry.is_stored_unsent = unsent;
         if let Some(problem) = problem {
             entry.close(&format!("it does not fit this version of the app: {problem}"));
         }
@@ -191,8 +196,16 @@ impl Client {
         }
         let next = self.queue.next_of_lanes(self.cache.at(), &self.schema).find(|entry| entry.lane == lane);
         let now = self.session.told();
-        let late = next.and_then(|entry| Some((self.causal.too_late(entry, now)?, entry.is_unsent())));
-        late.is_some_and(|((time, last), is_unsent)| self.await_clock(now, time.0 - last.0, is_unsent))
+        let Some(entry) = next else { return false };
+        let (counter, is_unsent, is_stored_unsent) = (entry.counter(), entry.is_unsent(), entry.is_stored_unsent);
+        match self.causal.too_late(entry, now) {
+            Some((time, last)) => self.await_clock(now, time.0 - last.0, is_unsent),
+            None if is_stored_unsent => {
+                self.save_again(counter);
+                true
+            }
+            None => false,
+        }
     }
 
     /// The next effects are so many microseconds too far ahead, and wait for the server's clock. If none of them was sent, this device's clock was set since

@@ -216,12 +216,15 @@ impl Client {
     }
 
     fn store_mutation(&mut self, counter: Counter) {
-        let any_merges = self.schema.any_merges();
+        let (any_merges, now) = (self.schema.any_merges(), self.session.told());
         let Some(entry) = self.queue.entry_mut(counter) else { return };
         let call = stored_call(&entry.mutation, StoredStatus::Waiting);
         if let Some(stored) = stored_effects(entry, call) {
-            let has_ended = entry.has_run() || entry.took_place();
-            entry.is_stored_unsent = any_merges && entry.mutation.log.is_none() && !has_ended;
+            let waits = match entry.took_place() {
+                true => self.causal.is_too_late(entry, now),
+                false => any_merges && entry.mutation.log.is_none() && !entry.has_run(),
+            };
+            entry.is_stored_unsent = waits && entry.is_unsent();
             self.disk.changes.mutation(&StoredMutation { unsent: entry.is_stored_unsent, ..stored });
         }
         // A closure stores nothing, but its counter has to be reserved on disk: the batch of this position comes after that.
@@ -254,7 +257,7 @@ impl Client {
             let lane = call.as_ref().map_or(LaneNumber::STRONG, |call| self.lane_of_log(&call.log));
             let mutation = Mutation { counter, kind, called_at, ticket: ticket.map(Ticket), log: call };
             if let Some(effects) = effects {
-                let entry = self.restored_effects(mutation, effects);
+                let entry = self.restored_effects(mutation, effects, unsent);
                 self.queue.push(entry);
                 continue;
             }

@@ -73,7 +73,7 @@ pub(crate) struct Entry {
     pub(crate) stage: Stage,
     /// Whether something of it may have reached the store.
     pub(crate) trail: Trail,
-    /// Whether it is stored as one that has run to no end: then nothing of it is sent.
+    /// Whether it is stored as one of which nothing was sent: it has run to no end, or has a time that the server does not take yet.
     pub(crate) is_stored_unsent: bool,
     pub(crate) offline_check: OfflineCheck,
     /// Of a call by ticket.

@@ -24,7 +24,7 @@ pub struct StoredMutation {
     pub log: Option<StoredLogCall>,
     /// The effects of a call that has taken place at the device, of tables that merge. A closure that did so has an empty name.
     pub effects: Option<Vec<Write>>,
-    /// Whether it has run to no end yet, so that nothing of it was sent.
+    /// Whether nothing of it was sent: it has run to no end yet, or has a time that the server does not take yet.
     pub unsent: bool,
 }
 
