@@ -406,7 +406,7 @@ fn sent_times(harness: &mut Harness) -> Vec<HybridTime> {
 
 const HOUR: u64 = 3_600_000_000;
 
-/// It was not sent, so the store need not record that it took no effect. A later life would find the call, and take it for one that may take place.
+/// The call was not sent, so the store need not record that it took no effect. A later life would find the call, and take it for one that may take place.
 #[test]
 fn a_call_that_waited_for_data_and_gives_up_after_a_restart_ends_without_the_store() {
     let mut harness = app();
@@ -527,7 +527,7 @@ fn a_call_of_a_clock_that_was_set_gets_another_time_also_after_a_restart() {
     assert!(sent.len() == 4 && sent.iter().all(|time| *time <= HybridTime::last_at(server)), "{sent:?}");
 }
 
-/// Its writer saw a time that another gateway took. It is stored as one that was not sent, and as another before it is.
+/// The writer saw a time that another gateway took. It is stored as one that was not sent, and as another before it is.
 #[test]
 fn a_call_above_a_time_that_is_too_far_ahead_waits_for_the_clock() {
     let mut harness = app_with_row();

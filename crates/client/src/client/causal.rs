@@ -54,7 +54,7 @@ impl Causal {
     /// How long after a welcome the server's clock may be asked for once more, as this device's was set.
     const GREETED_AGAIN_AFTER: Duration = Duration::from_secs(10);
 
-    /// Of a storage in which effects of calls after `unsent_after` were never sent.
+    /// The state on a storage in which effects of calls after `unsent_after` were never sent.
     pub(super) fn opened(wall: WallTime, unsent_after: Counter) -> Causal {
         let (unsent_after, sends_after) = (Some(unsent_after), PersistId::START);
         Causal { lane: None, wall, ahead: 0, server: None, unsent_after, sends_after, due: None }

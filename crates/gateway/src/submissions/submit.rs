@@ -258,7 +258,7 @@ enum Judgement {
     Fits,
     /// Never acceptable, and why.
     Invalid(String),
-    /// It is taken when this gateway's clock is further, and why.
+    /// Taken when this gateway's clock is further, and why.
     NotYet(String),
     /// It read a state that is none of this history's, which stands here.
     OfNoHistory(Timestamp),
