@@ -200,7 +200,9 @@ impl Client {
         let (store, cache, unused) = loaded.take_cache(schema_hash);
         let meta = loaded.meta.as_ref();
         let fresh = config.fresh_client.0.as_u128();
-        let life = meta.map_or(0, |meta| meta.next_counter.0);
+        let last = meta.map_or(Counter(0), |meta| meta.next_counter);
+        let life = last.0;
+        let unsent_after = meta.and_then(|meta| meta.unsent_after).unwrap_or(last);
         let identity = Identity::of(&config, meta);
         let authors = Authors::of(identity.secret, [fresh as u64, (fresh >> 64) as u64, config.seed, life]);
         let mut client = Client {
@@ -219,7 +221,7 @@ impl Client {
             batches: Batches::default(),
             blobs: Blobs::new(config.seed, has_blobs),
             rows: Rows::default(),
-            causal: Causal::at(now.wall),
+            causal: Causal::opened(now.wall, unsent_after),
             members: Members::new(),
             queue: Queue::new(Windows { strong: config.limits.strong_ahead, ..Windows::default() }),
             refused: BTreeMap::new(),
@@ -230,7 +232,7 @@ impl Client {
             partial: None,
             running: None,
             changed: Changed::default(),
-            counters: Counters::after(meta.map_or(Counter(0), |meta| meta.next_counter)),
+            counters: Counters::after(last),
             acknowledgement: Acknowledgement::noted(meta.map_or(Counter(0), |meta| meta.acknowledged)),
             disk: Disk::opened(stored_interests, unused, config.stores_cache),
             outputs: VecDeque::new(),
@@ -364,7 +366,8 @@ impl Machine for Client {
 
     fn deadline(&self) -> Option<Instant> {
         let own = [self.session.deadline(), self.acknowledgement.due, self.leader.deadline(), self.rest.deadline()];
-        own.into_iter().chain([self.batches.deadline(), self.blobs.deadline()]).flatten().min()
+        let others = [self.batches.deadline(), self.blobs.deadline(), self.causal.deadline()];
+        own.into_iter().chain(others).flatten().min()
     }
 
     fn on_deadline(&mut self, now: Now) {
@@ -374,6 +377,7 @@ impl Machine for Client {
         self.on_acknowledgement_due(now.instant);
         self.renew_identity(now.instant);
         self.rest.on_due(now.instant);
+        self.causal.on_due(now.instant);
         self.batches.on_due(now.instant);
         self.on_blobs_due(now.instant);
         self.on_tabs_due(now);

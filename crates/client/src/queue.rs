@@ -47,6 +47,8 @@ pub(crate) struct Queue {
     committed: BTreeSet<Counter>,
     /// Mutations that a restart of the client would not find.
     undurable: BTreeSet<Counter>,
+    /// Mutations that are on their way to the disk once more. They may not be sent.
+    resaving: BTreeMap<Counter, PersistId>,
     /// The bytes of their calls.
     bytes: usize,
     /// Confirmed state as the settled entries leave it.
@@ -130,6 +132,7 @@ impl Queue {
         self.index.remove(&entry);
         self.committed.remove(&counter);
         self.undurable.remove(&counter);
+        self.resaving.remove(&counter);
         self.bytes -= entry.mutation.kind.size_bytes();
         self.lanes.remove(entry.lane, counter);
         Some(entry)
@@ -362,12 +365,16 @@ impl Queue {
         self.ran(counter, RunState::TookPlace(effects));
     }
 
-    /// Changes the effects of a call that has taken place, of which nothing can have taken effect at the store.
-    pub(crate) fn change_effects(&mut self, counter: Counter, change: impl FnMut(&Write) -> Write) {
-        let Some(entry) = self.entries.get(&counter).filter(|entry| entry.took_place()) else { return };
-        let changed = entry.writes().iter().map(change).collect();
-        self.ran(counter, RunState::TookPlace(changed));
-        self.look_again([]);
+    /// Changes the effects of a call that has taken place, of which nothing was sent. False if they are as they were.
+    pub(crate) fn change_effects(&mut self, counter: Counter, change: impl FnMut(&Write) -> Write) -> bool {
+        let Some(entry) = self.entries.get(&counter).filter(|entry| entry.took_place()) else { return false };
+        let changed: Vec<Write> = entry.writes().iter().map(change).collect();
+        let is_other = changed != entry.writes();
+        if is_other {
+            self.ran(counter, RunState::TookPlace(changed));
+            self.look_again([]);
+        }
+        is_other
     }
 
     /// A mutation is on its way to the disk.
@@ -375,11 +382,18 @@ impl Queue {
         if let Some(entry) = self.entries.get_mut(&counter) {
             entry.stage = Stage::Saving(with);
             self.undurable.insert(counter);
+            self.resaving.remove(&counter);
         }
+    }
+
+    /// A mutation is stored, or on its way to the disk, and is stored otherwise than so. Meanwhile it is as durable as it was, and is not sent.
+    pub(crate) fn note_saving_again(&mut self, counter: Counter, with: PersistId) {
+        self.resaving.insert(counter, with);
     }
 
     /// The mutations that were on their way to the disk and are there now.
     pub(crate) fn save_through(&mut self, done: PersistId) -> Vec<Counter> {
+        self.resaving.retain(|_, with| *with > done);
         let is_saved = |counter: &&Counter| match self.entries.get(counter).map(|entry| &entry.stage) {
             Some(Stage::Saving(with)) => *with <= done,
             _ => false,
@@ -417,6 +431,10 @@ impl Queue {
         let undurable: BTreeSet<Counter> =
             set_of(self.entries.values().filter(|entry| !entry.is_durable()).map(Entry::counter));
         assert_eq!(self.undurable, undurable, "what is not durable is known");
+        assert!(
+            self.resaving.keys().all(|counter| self.entries.contains_key(counter)),
+            "what is stored again is pending"
+        );
         let committed = self.entries.values().filter(|entry| entry.is_committed() && entry.leaves_when_contained());
         assert!(committed.map(Entry::counter).eq(self.committed.iter().copied()), "what is committed is known");
         self.lanes.validate(self.entries.iter().map(|(counter, entry)| (entry.lane, counter)));

@@ -22,7 +22,7 @@ use iolite_machine::WallTime;
 use iolite_values::{ColumnId, Id, Operation, Schema};
 
 pub use error::RunError;
-pub(crate) use merging::Marks;
+pub(crate) use merging::{Marks, time_of};
 pub(crate) use random::{Random, live_author, mix};
 pub use run::{Closed, Run, RunOf};
 pub(crate) use run::{Lives, Missed, Stopped};

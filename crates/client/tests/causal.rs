@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use harness::{Harness, Stop, at, key};
-use iolite_client::{Content, Input, MutationStatus, Pending, RunOf, Transaction, View};
+use iolite_client::{Connection, Content, Input, MutationStatus, Pending, RunOf, Transaction, View};
 use iolite_machine::WallTime;
 use iolite_values::{
     Attempt, Cell, CellState, ColumnId, Counter, Decision, Effect, HybridTime, Id, Lives, Mark, Operation, Row,
@@ -388,6 +388,250 @@ fn a_lowered_time_stands_above_those_that_may_have_been_sent() {
     let sent: Vec<HybridTime> = submits.iter().flat_map(|submit| times(committed(&submit.decision))).collect();
     assert!(sent.is_sorted() && sent[2] < sent[3], "{sent:?}");
     assert_eq!(shown(&mut harness), said("in port", 0));
+}
+
+/// Links and greets, with the server's clock.
+fn greet(harness: &mut Harness, clock_micros: u64) {
+    harness.link_is_there();
+    harness.tell(welcome(clock_micros));
+    if !harness.take_subscribed(true).is_empty() || harness.connection() != Connection::Online {
+        harness.advance(Advance { to: harness.client.at(), ..Advance::default() });
+    }
+}
+
+/// The times that were sent, of all submissions.
+fn sent_times(harness: &mut Harness) -> Vec<HybridTime> {
+    harness.take_submits().iter().flat_map(|submit| times(committed(&submit.decision))).collect()
+}
+
+const HOUR: u64 = 3_600_000_000;
+
+/// The call was not sent, so the store need not record that it took no effect. A later life would find the call, and take it for one that may take place.
+#[test]
+fn a_call_that_waited_for_data_and_gives_up_after_a_restart_ends_without_the_store() {
+    let mut harness = app();
+    harness.connect();
+    harness.mutate("look");
+    let mut harness = with_mutators(opened(harness.storage));
+    harness.connect();
+    let look = Counter(1);
+    assert!(!harness.client.pending().next().expect("it waits for its row").status.sent);
+    harness.stores = false;
+    harness.load(10, &[(people(), key(1), loaded())]);
+    assert_eq!(harness.take_submits().len(), 0);
+    assert_eq!(harness.client.pending().count(), 0);
+    assert!(harness.statuses.iter().all(|(_, status)| matches!(status, MutationStatus::Pending(_))), "not stored yet");
+    harness.store();
+    assert_eq!(*harness.last_status(look), MutationStatus::Rejected { reason: "seen enough".into() });
+}
+
+/// A strong mutation that waited for data is stored as one that was not sent. It is stored as another before it is.
+#[test]
+fn what_was_stored_as_unsent_is_stored_anew_before_it_is_sent() {
+    let mut harness = app();
+    harness.connect();
+    harness.mutate("count");
+    harness.stores = false;
+    harness.load(10, &[(people(), key(1), loaded())]);
+    assert_eq!(harness.take_submits().len(), 0);
+    assert!(pending(&harness, Counter(1)).durable, "a restart finds it either way");
+    harness.store();
+    assert_eq!(harness.take_submits().len(), 1);
+
+    // Its next run writes a table that merges. It may be committed as it was: so it does not take place, and the store is asked.
+    let mut harness = opened(harness.storage);
+    harness.mutator("count", |tx| Ok(tx.write(person(1, "visits"), Operation::Add(1))?));
+    harness.connect();
+    let submits = harness.take_submits();
+    assert!(matches!(&submits[0].decision, Decision::Abort(reason) if reason.contains("same tables")), "{submits:?}");
+}
+
+#[test]
+fn the_durable_view_keeps_a_call_whose_times_are_lowered() {
+    let mut harness = app();
+    let server = harness.now.wall.as_micros() + 60_000_000;
+    harness.now.wall = WallTime::from_micros(server + HOUR);
+    harness.mutate("join");
+    let seen = std::rc::Rc::new(std::cell::RefCell::new(Vec::new()));
+    let of_run = seen.clone();
+    harness.react(View::Durable, move |tx| {
+        let row = tx.row(people(), &key(1));
+        of_run.borrow_mut().push(matches!(row, Ok(Some(_))));
+        Ok(row.map(drop)?)
+    });
+    harness.stores = false;
+    harness.pass(Duration::from_secs(11));
+    greet(&mut harness, server);
+    assert_eq!(harness.take_submits().len(), 0, "it is not stored yet");
+    assert!(harness.client.pending().all(|own| own.status.durable));
+    harness.store();
+    assert_eq!(harness.take_submits().len(), 1);
+    assert!(seen.borrow().iter().all(|is_there| *is_there), "{seen:?}");
+}
+
+/// The times of a call are lowered while it is on its way to the disk. A later one, which has seen it, is not shown before it.
+#[test]
+fn the_durable_view_shows_calls_in_their_order_while_times_are_lowered() {
+    let mut harness = app();
+    let server = harness.now.wall.as_micros() + 60_000_000;
+    harness.now.wall = WallTime::from_micros(server + HOUR);
+    harness.stores = false;
+    harness.mutate("join");
+    harness.mutate("visit");
+    let stored = std::mem::take(&mut harness.unstored);
+    harness.pass(Duration::from_secs(11));
+    greet(&mut harness, server);
+    stored.into_iter().for_each(|id| harness.input(Input::Persisted(id)));
+    let durable: Vec<bool> = harness.client.pending().map(|own| own.status.durable).collect();
+    assert_eq!((durable, harness.take_submits().len()), (vec![true, true], 0));
+    harness.store();
+    assert_eq!(harness.take_submits().len(), 2);
+}
+
+/// The clock is set an hour ahead after the welcome. Nothing is sent with such a time: the server's clock is asked for once more, and not at once again.
+#[test]
+fn a_clock_that_is_set_during_a_session_is_noticed_before_anything_is_sent() {
+    let mut harness = app();
+    let server = harness.now.wall.as_micros() + 60_000_000;
+    harness.pass(Duration::from_secs(11));
+    greet(&mut harness, server);
+    harness.take_tried();
+    harness.now.wall = WallTime::from_micros(server + HOUR);
+    harness.mutate("join");
+    assert_eq!((harness.take_submits().len(), harness.take_tried().len()), (0, 0), "it has just been greeted");
+    assert_eq!(harness.connection(), Connection::Online);
+    harness.pass(HybridTime::AHEAD_MAX);
+    harness.pass(Duration::ZERO);
+    assert_eq!((harness.take_submits().len(), harness.take_tried().len()), (0, 1));
+    greet(&mut harness, server + 11_000_000);
+    let sent = sent_times(&mut harness);
+    assert!(!sent.is_empty() && sent.iter().all(|time| *time <= HybridTime::last_at(server + 11_000_000)), "{sent:?}");
+}
+
+/// Likewise, and the app is started again before that.
+#[test]
+fn a_call_of_a_clock_that_was_set_gets_another_time_also_after_a_restart() {
+    let mut harness = app();
+    let server = harness.now.wall.as_micros() + 60_000_000;
+    harness.pass(Duration::from_secs(11));
+    greet(&mut harness, server);
+    harness.mutator("join two", |tx| join(tx, 2));
+    harness.mutate("join two");
+    assert_eq!(harness.take_submits().len(), 1);
+    harness.now.wall = WallTime::from_micros(server + HOUR);
+    harness.mutate("join");
+    let mut harness = opened(harness.storage);
+    harness.pass(Duration::from_secs(11));
+    greet(&mut harness, server);
+    let sent = sent_times(&mut harness);
+    assert!(sent.len() == 4 && sent.iter().all(|time| *time <= HybridTime::last_at(server)), "{sent:?}");
+}
+
+/// The writer saw a time that another gateway took. It is stored as one that was not sent, and as another before it is.
+#[test]
+fn a_call_above_a_time_that_is_too_far_ahead_waits_for_the_clock() {
+    let mut harness = app_with_row();
+    harness.pass(Duration::from_secs(11));
+    harness.disconnect();
+    let server = 60_000_000;
+    harness.pass(Duration::from_secs(11));
+    greet(&mut harness, server);
+    let stamp = iolite_values::Stamp { time: HybridTime(server + 15_000_000), mark: Mark(8) };
+    let assigned = Effect::Assign { stamp, value: Value::from("ahead") };
+    let changes = vec![Write { cell: person(1, "status"), operation: Operation::Merge(assigned.into()) }];
+    harness.advance(Advance { to: at(20), changes, ..Advance::default() });
+    harness.mutate("say");
+    assert_eq!(sent_times(&mut harness), []);
+    harness.stores = false;
+    harness.pass(Duration::from_secs(6));
+    assert_eq!((sent_times(&mut harness), harness.connection()), (vec![], Connection::Online));
+    harness.store();
+    assert_eq!(sent_times(&mut harness), [stamp.time.next()]);
+}
+
+/// One gateway's clock is half a minute ahead, and it was told of a time that the next one does not take yet.
+#[test]
+fn what_was_sent_waits_unchanged_for_a_clock_that_is_behind() {
+    let mut harness = app();
+    let server = harness.now.wall.as_micros() + 60_000_000;
+    harness.now.wall = WallTime::from_micros(server + 30_000_000);
+    harness.mutate("join");
+    harness.pass(Duration::from_secs(11));
+    greet(&mut harness, server + 30_000_000);
+    let first = sent_times(&mut harness);
+    harness.disconnect();
+    let mut again = opened(harness.storage.clone());
+    again.mutator("say", |tx| Ok(tx.write(person(1, "status"), Operation::Assign(Value::from("at sea")))?));
+    for harness in [&mut harness, &mut again] {
+        harness.pass(Duration::from_secs(11));
+        greet(harness, server);
+        assert_eq!(sent_times(harness), [], "not yet");
+        harness.take_tried();
+        harness.pass(Duration::from_secs(10));
+        assert_eq!((sent_times(harness), harness.take_tried().len()), (vec![], 0), "still not, by the same link");
+        harness.answer_pings();
+        harness.pass(Duration::from_secs(10));
+        assert_eq!(sent_times(harness), first);
+    }
+}
+
+/// The device was offline with a clock that is ahead, and its app was started again.
+#[test]
+fn what_was_never_sent_gets_other_times_also_after_a_restart() {
+    let mut harness = app();
+    let server = harness.now.wall.as_micros() + 60_000_000;
+    harness.now.wall = WallTime::from_micros(server + HOUR);
+    harness.mutate("join");
+    let mut harness = opened(harness.storage);
+    harness.pass(Duration::from_secs(11));
+    greet(&mut harness, server);
+    let sent = sent_times(&mut harness);
+    assert!(!sent.is_empty() && sent.iter().all(|time| *time <= HybridTime::last_at(server)), "{sent:?}");
+
+    // Called in a session that was lost at once, so it may have been sent. And one that was called afterwards.
+    harness.now.wall = WallTime::from_micros(server);
+    harness.disconnect();
+    harness.now.wall = WallTime::from_micros(server + HOUR);
+    harness = with_mutators(harness);
+    harness.mutate("say");
+    let mut harness = opened(harness.storage);
+    let unsent: Vec<bool> = harness.client.pending().map(|own| !own.status.sent).collect();
+    assert_eq!(unsent, [false, true]);
+    harness.pass(Duration::from_secs(11));
+    greet(&mut harness, server);
+    let again = sent_times(&mut harness);
+    assert!(again[..sent.len()] == sent[..] && *again.last().expect("the last") <= HybridTime::last_at(server));
+}
+
+/// Or a restart would take what was sent for what was not.
+#[test]
+fn that_effects_may_be_sent_is_stored_before_they_are() {
+    let mut harness = app();
+    harness.mutate("join");
+    harness.stores = false;
+    harness.connect();
+    assert_eq!(harness.take_submits().len(), 0);
+    harness.store();
+    assert_eq!(harness.take_submits().len(), 1);
+}
+
+/// Another device was nine seconds ahead, which the server took. This one saw that, and is further ahead.
+#[test]
+fn a_lowered_time_stands_above_the_one_that_its_writer_saw() {
+    let mut harness = app_with_row();
+    let server = 60_000_000;
+    let stamp = iolite_values::Stamp { time: HybridTime(server + 9_000_000), mark: Mark(8) };
+    let assigned = Effect::Assign { stamp, value: Value::from("ahead") };
+    let changes = vec![Write { cell: person(1, "status"), operation: Operation::Merge(assigned.into()) }];
+    harness.advance(Advance { to: at(20), changes, ..Advance::default() });
+    harness.disconnect();
+    harness.now.wall = WallTime::from_micros(server + HOUR);
+    harness.mutate("say");
+    harness.pass(Duration::from_secs(11));
+    greet(&mut harness, server);
+    let sent = sent_times(&mut harness);
+    assert!(sent.len() == 1 && sent[0] > stamp.time && sent[0] <= HybridTime::last_at(server), "{sent:?}");
+    assert_eq!(shown(&mut harness), said("at sea", 3));
 }
 
 #[test]

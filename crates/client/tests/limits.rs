@@ -343,6 +343,7 @@ fn the_page_has_the_values_of_the_clients_own() {
     let link = include_str!("../src/session/link.rs");
     let storing = include_str!("../src/client/storing.rs");
     let resting = include_str!("../src/client/resting.rs");
+    let causal = include_str!("../src/client/causal.rs");
     let leader = include_str!("../src/tabs/leader.rs");
     let (portions, interests) = (include_str!("../src/cache/portions.rs"), include_str!("../src/cache/interests.rs"));
     let joining = include_str!("../src/tabs/follower/joining.rs");
@@ -374,6 +375,7 @@ fn the_page_has_the_values_of_the_clients_own() {
         ("ANSWER_WITHIN", "15s", "ANSWER_WITHIN: Duration = Duration::from_secs(15);", session),
         ("RETRY_FIRST", "100ms", "RETRY_FIRST: Duration = Duration::from_millis(100);", session),
         ("RETRY_LAST", "10s", "RETRY_LAST: Duration = Duration::from_secs(10);", session),
+        ("GREETED_AGAIN_AFTER", "10s", "GREETED_AGAIN_AFTER: Duration = Duration::from_secs(10);", causal),
         ("CONFLICT_FIRST", "500us", "CONFLICT_FIRST: Duration = Duration::from_micros(500);", resting),
         ("CONFLICT_LAST", "100ms", "CONFLICT_LAST: Duration = Duration::from_millis(100);", resting),
     ];

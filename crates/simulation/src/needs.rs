@@ -79,6 +79,9 @@ const PLAYERS: usize = 2;
 /// By how much the clocks of the two gateways are wrong, in microseconds.
 const CLOCKS: [i64; 2] = [2_000_000, -2_000_000];
 
+/// By how much the clock of a gateway is wrong at most where tables merge, in microseconds.
+const FRONT_CLOCK_MOST: i64 = 5_000_000;
+
 impl Needs {
     pub fn topology(self, drawn: Topology) -> Topology {
         match self {
@@ -106,8 +109,8 @@ impl Needs {
         match self {
             Needs::Anything | Needs::Shelves | Needs::Rows => drawn,
             Needs::BusyApps => drawn.calmed(),
-            // Of a history that is lost nothing is promised. Clocks are wrong all the time: when one is set right, a call that waits is refused.
-            Needs::Centres => Roughness { history_lost: 0, clock_jump_every_ms: 0, ..drawn },
+            // Of a history that is lost nothing is promised.
+            Needs::Centres => Roughness { history_lost: 0, ..drawn },
             Needs::Operators(_) => {
                 Roughness { operate_every_ms: 300, drop: drawn.drop.max(100), server_delay_ms: 20, ..drawn }
             }
@@ -173,8 +176,25 @@ impl Needs {
             | Needs::Views { .. }
             | Needs::LateOutcomes
             | Needs::Rows => drawn,
-            Needs::Game | Needs::Centres => 0,
+            Needs::Game => 0,
+            Needs::Centres => self.jumped_clock_of_front(drawn),
             Needs::TwoClocks | Needs::Operators(_) => CLOCKS[front],
+        }
+    }
+
+    /// The same, after a jump. Where tables merge it is a matter of seconds: a time that one gateway took waits at the others until their clocks are there.
+    pub fn jumped_clock_of_front(self, drawn: i64) -> i64 {
+        match self {
+            Needs::Centres => drawn.clamp(-FRONT_CLOCK_MOST, FRONT_CLOCK_MOST),
+            Needs::Anything
+            | Needs::Shelves
+            | Needs::BusyApps
+            | Needs::TwoClocks
+            | Needs::Views { .. }
+            | Needs::Operators(_)
+            | Needs::Game
+            | Needs::LateOutcomes
+            | Needs::Rows => drawn,
         }
     }
 

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use crate::{Cell, Edit, Effect, Element, Read, Value};
+use crate::{Cell, Edit, Effect, Element, HybridTime, Read, Value};
 
 /// Whether appends to a list keep real-time order at the price of conflicts.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -49,6 +49,26 @@ pub enum Operation {
 }
 
 impl Operation {
+    /// The time that it assigns a register of a table that merges with.
+    pub fn time(&self) -> Option<HybridTime> {
+        match self {
+            Operation::Merge(effect) => effect.time(),
+            Operation::Create
+            | Operation::Delete
+            | Operation::Put(_)
+            | Operation::Assign(_)
+            | Operation::Add(_)
+            | Operation::PutTotal(_)
+            | Operation::Insert(_)
+            | Operation::Remove(_)
+            | Operation::Append { .. }
+            | Operation::SetAt { .. }
+            | Operation::PutEntry { .. }
+            | Operation::RemoveEntry { .. }
+            | Operation::Edit(_) => None,
+        }
+    }
+
     /// Whether its row comes into being or goes, with all that it held before.
     pub fn is_of_life(&self) -> bool {
         matches!(self, Operation::Create | Operation::Delete)

@@ -158,9 +158,19 @@ fn a_mutations_name_has_a_length() {
     is_met(limits::NAME, |length| {
         let (name, arguments) = (text(length), String::new());
         let (counter, status) = (Counter(1), MutationStatus::Waiting);
-        StoredMutation { counter, name, arguments, called_at_micros: 0, ticket: None, status, log: None, effects: None }
-            .encode()
-            .map(drop)
+        StoredMutation {
+            counter,
+            name,
+            arguments,
+            called_at_micros: 0,
+            ticket: None,
+            status,
+            log: None,
+            effects: None,
+            unsent: false,
+        }
+        .encode()
+        .map(drop)
     });
 }
 
@@ -213,8 +223,17 @@ fn messages_between_tabs_have_a_length() {
     frame_is_limited(limits::FROM_TAB.bytes, |length| {
         let (counter, ticket, status) = (Counter(1), None, MutationStatus::Waiting);
         let (name, arguments) = (String::new(), text(length));
-        let call =
-            StoredMutation { counter, name, arguments, called_at_micros: 0, ticket, status, log: None, effects: None };
+        let call = StoredMutation {
+            counter,
+            name,
+            arguments,
+            called_at_micros: 0,
+            ticket,
+            status,
+            log: None,
+            effects: None,
+            unsent: false,
+        };
         FromTab { join: JoinNumber(1), request: TabRequest::Announce(call) }.encode().map(drop)
     });
     frame_is_limited(limits::TO_TAB.bytes, |length| {

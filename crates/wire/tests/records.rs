@@ -34,6 +34,7 @@ fn records_of_a_newer_release_are_told_apart_from_damaged_ones() {
         schema: SchemaHash([0; 16]),
         secret: Some(DeviceSecret([1; 16])),
         others_know_client: true,
+        unsent_after: None,
     };
     let stored = stored.encode().expect("small");
 

@@ -205,10 +205,27 @@ impl Client {
     pub(super) fn save_mutation(&mut self, counter: Counter) {
         let next = self.disk.last.next();
         self.queue.note_saving(counter, next);
-        let Some(entry) = self.queue.entry(counter) else { return };
+        self.store_mutation(counter);
+    }
+
+    /// Stores a mutation once more, as it is now.
+    pub(super) fn save_again(&mut self, counter: Counter) {
+        let next = self.disk.last.next();
+        self.queue.note_saving_again(counter, next);
+        self.store_mutation(counter);
+    }
+
+    fn store_mutation(&mut self, counter: Counter) {
+        let (any_merges, now) = (self.schema.any_merges(), self.session.told());
+        let Some(entry) = self.queue.entry_mut(counter) else { return };
         let call = stored_call(&entry.mutation, StoredStatus::Waiting);
         if let Some(stored) = stored_effects(entry, call) {
-            self.disk.changes.mutation(&stored);
+            let waits = match entry.took_place() {
+                true => self.causal.is_too_late(entry, now),
+                false => any_merges && entry.mutation.log.is_none() && !entry.has_run(),
+            };
+            entry.is_stored_unsent = waits && entry.is_unsent();
+            self.disk.changes.mutation(&StoredMutation { unsent: entry.is_stored_unsent, ..stored });
         }
         // A closure stores nothing, but its counter has to be reserved on disk: the batch of this position comes after that.
         self.disk.due = true;
@@ -226,7 +243,8 @@ impl Client {
 
     pub(super) fn restore_mutations(&mut self, mutations: Vec<StoredMutation>, refused: Vec<StoredMutation>) {
         let base = self.counters.attempts_base();
-        for StoredMutation { counter, name, arguments, called_at_micros, ticket, status: _, log, effects } in mutations
+        for StoredMutation { counter, name, arguments, called_at_micros, ticket, status: _, log, effects, unsent } in
+            mutations
         {
             let called_at = WallTime::from_micros(called_at_micros);
             let kind = match name.is_empty() && effects.is_some() {
@@ -239,11 +257,13 @@ impl Client {
             let lane = call.as_ref().map_or(LaneNumber::STRONG, |call| self.lane_of_log(&call.log));
             let mutation = Mutation { counter, kind, called_at, ticket: ticket.map(Ticket), log: call };
             if let Some(effects) = effects {
-                let entry = self.restored_effects(mutation, effects);
+                let entry = self.restored_effects(mutation, effects, unsent);
                 self.queue.push(entry);
                 continue;
             }
-            self.queue.push(Entry::restored(mutation, base).in_lane(lane).committed(committed));
+            let entry = Entry::restored(mutation, base);
+            let entry = if unsent { entry.unsent() } else { entry };
+            self.queue.push(entry.in_lane(lane).committed(committed));
         }
         let refused = refused.into_iter().filter_map(Refused::from_stored);
         self.refused.extend(refused.map(|refused| (refused.counter, refused)));
@@ -274,6 +294,7 @@ pub(super) fn stored(mutation: &Mutation, name: &str, arguments: &str) -> Stored
         ticket: mutation.ticket.map(Id::from),
         status: StoredStatus::Waiting,
         effects: None,
+        unsent: false,
         log: mutation.log.as_ref().map(|call| StoredLogCall {
             log: call.log.name.to_string(),
             instance: call.log.instance.clone(),

@@ -9,7 +9,9 @@ use super::{CallError, Client};
 use crate::cache::Demand;
 use crate::interface::{Broken, MutationStatus, Output};
 use crate::live::{self, LIVE};
-use crate::queue::{GivenUp, KeptRows, MutationKind, OfflineCheck, Ran, RunResult, RunState, Stage, Step, Trail};
+use crate::queue::{
+    Entry, GivenUp, KeptRows, MutationKind, OfflineCheck, Ran, RunResult, RunState, Stage, Step, Trail,
+};
 use crate::reactive::{Finished, ReactionId};
 use crate::reason::shortened;
 use crate::transaction::{Closed, Lives, Marks, Missed, Random, Run, RunOf, Stopped, Transaction};
@@ -21,6 +23,7 @@ impl Client {
     /// How often in a row a reaction asks again for what there was no room for.
     pub const CROWDED_MAX: u32 = 8;
     const OF_TWO_MINDS: &str = "the call writes a table that syncs when it sees what the server has, and a strong one when it sees what this device shows: let it write the same table either way";
+    const OF_TWO_KINDS: &str = "the call writes tables that merge, and an earlier run of it may have written others: let it write the same tables at every run";
     pub(crate) const MISSES_TOO_MANY: &str = "the closure was stopped again and again by something else that is not here: ask for many rows together, not one after the other; or does it ask for another key at every run?";
 
     /// Begins the run that [`Output::Run`] asked for.
@@ -112,7 +115,12 @@ impl Client {
                 return self.give_up(counter, &self.not_on_this_device(&missed));
             }
             (true, _) => RunState::Missing(Stopped { missed, reads: run.reads.into_iter().collect() }),
-            (false, Closed::Returned) if self.takes_place(&run) => return self.take_place(counter, run),
+            (false, Closed::Returned) if self.takes_place(&run) && !self.may_be_strong(counter) => {
+                return self.take_place(counter, run);
+            }
+            (false, Closed::Returned) if self.takes_place(&run) && !run.writes.is_empty() => {
+                return self.give_up(counter, Client::OF_TWO_KINDS);
+            }
             (false, Closed::Returned) => match self.why_refused_offline(counter, &run, offline_check) {
                 Some(reason) => return self.give_up(counter, &reason),
                 None => match self.keeps(&run) {
@@ -146,8 +154,21 @@ impl Client {
         self.queue.ran(counter, state);
         if first {
             self.save_mutation(counter);
+        } else {
+            self.save_for_sending(counter);
         }
         self.report(counter);
+    }
+
+    /// One that was stored before it had run to its end is stored as one that may be sent.
+    fn save_for_sending(&mut self, counter: Counter) {
+        if self.queue.entry(counter).is_some_and(|entry| entry.is_stored_unsent && entry.has_run()) {
+            self.save_again(counter);
+        }
+    }
+
+    fn may_be_strong(&self, counter: Counter) -> bool {
+        self.queue.entry(counter).is_some_and(Entry::may_be_strong)
     }
 
     /// The app gave a call up on rows as kept calls show them. What it saw has taken place here, and so has this: it does not run again.

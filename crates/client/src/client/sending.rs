@@ -80,9 +80,7 @@ impl Client {
     }
 
     pub(super) fn on_welcome(&mut self, now: Now, welcome: Welcome) {
-        if let Some(clock) = welcome.clock_micros {
-            self.heed_clock(now.wall, WallTime::from_micros(clock));
-        }
+        self.heed_clock(now, welcome.clock_micros.map(WallTime::from_micros));
         let resumes = self.store == Some(welcome.store);
         if !resumes {
             // Another history, or the first: what was held is of no use, and everything wanted is asked for anew.
@@ -224,8 +222,10 @@ impl Client {
             return false;
         }
         let (disk, logs, cache, blobs, rows) = (&self.disk, &self.logs, &self.cache, &self.blobs, &self.rows);
+        let (causal, now) = (&self.causal, self.session.told());
         let may_send = |entry: &Entry, ahead: &Ahead| {
             !disk.may_come_back_before(entry.counter())
+                && causal.may_send(entry, disk.done, now)
                 && logs.can_append(entry, ahead, cache)
                 && blobs.is_ready(entry, cache.at())
                 && rows.may_submit(entry, cache)
@@ -244,7 +244,7 @@ impl Client {
             append,
             leased,
         );
-        let Some(mut submit) = next else { return false };
+        let Some(mut submit) = next else { return self.prepare_effects() };
         let counter = submit.counter;
         if self.acknowledgement.noted > self.acknowledgement.told {
             submit.acknowledged = Some(self.acknowledgement.noted);
@@ -322,6 +322,7 @@ impl Client {
         self.drop_blob_link();
         self.acknowledgement.due = None;
         self.queue.session_lost();
+        self.causal.session_lost(self.counters.last);
         self.delivery.session_lost();
         self.checkpoints.session_lost();
         self.cache.interests.session_lost();

@@ -167,6 +167,7 @@ impl Client {
             schema: self.schema_hash,
             secret: Some(self.identity.secret),
             others_know_client: self.identity.others_know_client(),
+            unsent_after: self.causal.unsent_after(),
         }
     }
 

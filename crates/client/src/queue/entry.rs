@@ -73,6 +73,8 @@ pub(crate) struct Entry {
     pub(crate) stage: Stage,
     /// Whether something of it may have reached the store.
     pub(crate) trail: Trail,
+    /// Whether it is stored as one of which nothing was sent: it has run to no end, or has a time that the server does not take yet.
+    pub(crate) is_stored_unsent: bool,
     pub(crate) offline_check: OfflineCheck,
     /// Of a call by ticket.
     pub(crate) copies: Copies,
@@ -244,6 +246,7 @@ impl Entry {
             state,
             stage,
             trail,
+            is_stored_unsent: false,
             offline_check,
             copies,
             attempts,
@@ -300,6 +303,16 @@ impl Entry {
         }
     }
 
+    /// Whether its closure has run to its end, and may run again.
+    pub(crate) fn has_run(&self) -> bool {
+        matches!(self.state, RunState::Done(_))
+    }
+
+    /// Whether an attempt of it as a strong mutation may have reached the store.
+    pub(crate) fn may_be_strong(&self) -> bool {
+        self.trail == Trail::MaybeSent && self.domain == Domain::Strong
+    }
+
     /// Whether it is a change set, and no call.
     pub(crate) fn is_change_set(&self) -> bool {
         matches!(self.mutation.kind, MutationKind::ChangeSet)
@@ -313,15 +326,21 @@ impl Entry {
         Entry { trail, offline_check, attempts, kept_rows, ..Entry::new(mutation, Stage::Saved) }
     }
 
-    /// A call that took place in an earlier life of the app, which stored its effects and may have sent them.
+    /// The same, of a call that had run to no end, so that nothing of it was sent.
+    pub(crate) fn unsent(self) -> Entry {
+        Entry { trail: Trail::None, is_stored_unsent: true, ..self }
+    }
+
+    /// A call that took place in an earlier life of the app, which stored its effects.
     pub(crate) fn restored_effects(
         mutation: Mutation,
         attempts: Attempt,
         effects: Vec<Write>,
         lane: LaneNumber,
+        trail: Trail,
     ) -> Entry {
         let (domain, state) = (Domain::Causal, RunState::TookPlace(effects));
-        Entry { domain, state, lane, ..Entry::restored(mutation, attempts) }
+        Entry { domain, state, lane, trail, ..Entry::restored(mutation, attempts) }
     }
 
     /// The same, in the lane of its log.

@@ -123,6 +123,7 @@ impl Queue {
         let is_ready = match &next.stage {
             Stage::Unanswered(_) => true,
             Stage::Saving(_) if !self.broken.sends_unstored(next) => false,
+            Stage::Saved if self.resaving.contains_key(&next.counter()) && !self.broken.sends_unstored(next) => false,
             Stage::Saved | Stage::Saving(_) => {
                 let is_due = at >= next.wait_for && next.counter() <= self.settled;
                 is_due

@@ -14,6 +14,7 @@ impl Refused {
         StoredMutation {
             log: None,
             effects: None,
+            unsent: false,
             counter: self.counter,
             name: self.name.to_string(),
             arguments: self.arguments.to_string(),

@@ -41,6 +41,7 @@ pub(super) fn stored_call(ticket: Ticket, called_at: WallTime, name: &str, argum
     StoredMutation {
         log: None,
         effects: None,
+        unsent: false,
         counter: Counter(0),
         name: name.into(),
         arguments: arguments.into(),

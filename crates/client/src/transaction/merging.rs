@@ -124,12 +124,8 @@ impl Transaction<'_> {
 
     /// A stamp above the one that the cell has, as far as this writer sees it.
     fn stamp(&mut self, saw: &Row, column: ColumnId) -> Stamp {
-        let last = match merged(saw, column) {
-            Some(MergedState::Register(register)) => register.last().map(|(stamp, _)| stamp.time.next()),
-            Some(MergedState::Counter(_) | MergedState::Set(_) | MergedState::Lives(_)) | None => None,
-        };
         let marks = &mut self.run.marks;
-        let last = last.filter(|_| !marks.by_clock);
+        let last = time_of(saw, column).map(HybridTime::next).filter(|_| !marks.by_clock);
         let time = last.map_or(marks.now, |last| last.max(marks.now));
         Stamp { time, mark: marks.next() }
     }
@@ -158,6 +154,14 @@ fn removals(hidden: &Row, column: ColumnId) -> Vec<Effect> {
     match merged(hidden, column) {
         Some(MergedState::Set(set)) => set.members().filter_map(|member| set.removal(member)).collect(),
         Some(MergedState::Counter(_) | MergedState::Register(_) | MergedState::Lives(_)) | None => Vec::new(),
+    }
+}
+
+/// The time of the value that a register of a row has.
+pub(crate) fn time_of(row: &Row, column: ColumnId) -> Option<HybridTime> {
+    match merged(row, column)? {
+        MergedState::Register(register) => register.last().map(|(stamp, _)| stamp.time),
+        MergedState::Counter(_) | MergedState::Set(_) | MergedState::Lives(_) => None,
     }
 }
 

@@ -54,6 +54,7 @@ impl Gateway {
                 let problem = "mutations and attempts are counted from 1".to_owned();
                 return self.end(id, &Farewell::Protocol(problem));
             }
+            Judgement::NotYet(problem) => return self.end(id, &Farewell::Unavailable(problem)),
             Judgement::OfNoHistory(position) if self.has_room(id, client, 0) => {
                 let verdict = Verdict::Conflict(position);
                 let (counter, attempt) = (transaction.id.counter, transaction.attempt);
@@ -219,8 +220,11 @@ impl Gateway {
         if transaction.id.counter == Counter::default() || transaction.attempt == Attempt::default() {
             return Judgement::NoMutation;
         }
-        if let Err(problem) = check(transaction, bytes, wall, self.catalog.schema()) {
+        if let Err(problem) = check(transaction, bytes, self.catalog.schema()) {
             return Judgement::Invalid(shortened(problem));
+        }
+        if let Some(problem) = causal::not_yet(transaction, wall) {
+            return Judgement::NotYet(problem);
         }
         let position = self.position();
         let known = self.settings.broken == Broken::PublishPastResolved || transaction.snapshot <= position;
@@ -254,6 +258,8 @@ enum Judgement {
     Fits,
     /// Never acceptable, and why.
     Invalid(String),
+    /// Taken when this gateway's clock is further, and why.
+    NotYet(String),
     /// It read a state that is none of this history's, which stands here.
     OfNoHistory(Timestamp),
     /// Not a mutation at all: nothing can be recorded under its name.
@@ -261,7 +267,7 @@ enum Judgement {
 }
 
 /// Whether a mutation fits the limits and the schema.
-fn check(transaction: &Transaction, bytes: usize, wall: WallTime, schema: &Schema) -> Result<(), String> {
+fn check(transaction: &Transaction, bytes: usize, schema: &Schema) -> Result<(), String> {
     let writes = transaction.writes();
     let at_most = [
         ("reads", transaction.reads.len(), limits::TRANSACTION_READS_MAX),
@@ -282,7 +288,7 @@ fn check(transaction: &Transaction, bytes: usize, wall: WallTime, schema: &Schem
     match schema.domain_of(writes).ok().flatten() {
         Some(Domain::Log(_)) => log::check(transaction, schema),
         Some(Domain::Rows(table)) => rows::check(transaction, table, schema),
-        Some(Domain::Causal) => causal::check(transaction, bytes, wall),
+        Some(Domain::Causal) => causal::check(bytes),
         Some(Domain::Strong) | None => Ok(()),
     }
 }

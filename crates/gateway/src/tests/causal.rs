@@ -5,7 +5,7 @@ use iolite_store::Request;
 use iolite_values::{
     Cell, ColumnId, Decision, Effect, HybridTime, LaneNumber, Lives, Mark, Operation, Stamp, TableId, Value, Write,
 };
-use iolite_wire::message::{Advance, FromClient, FromGateway, Outcome, Rejection, Submit, Verdict};
+use iolite_wire::message::{Advance, FromClient, FromGateway, GoodbyeReason, Outcome, Rejection, Submit, Verdict};
 
 use super::world::*;
 
@@ -54,12 +54,21 @@ fn refusal(counter: u64, writes: Vec<Write>) -> Option<String> {
     Some(reason.clone())
 }
 
+/// A client's clock may be set during a session, and the gateway's may be wrong.
 #[test]
-fn a_time_that_is_far_ahead_is_refused() {
+fn a_time_that_is_far_ahead_is_taken_later() {
     let ahead = HybridTime::AHEAD_MAX.as_micros() as u64;
     assert_eq!(refusal(1, vec![insertion(1), assignment(100_000_000 + ahead, "in time")]), None);
-    let reason = refusal(1, vec![insertion(1), assignment(100_000_001 + ahead, "far ahead")]).expect("it is refused");
-    assert!(reason.contains("set the device's clock"), "{reason}");
+    let mut world = world();
+    let far = || in_lane(blind(1, vec![insertion(1), assignment(100_000_001 + ahead, "far ahead")]));
+    world.say(1, far());
+    let said = world.take();
+    let [Said::To(1, FromGateway::Goodbye(goodbye)), ..] = &said[..] else { panic!("{said:?}") };
+    assert_eq!((goodbye.reason, world.asked.len()), (GoodbyeReason::Unavailable, 0), "nothing is recorded");
+    assert!(goodbye.message.contains("ahead of the server's clock"), "{}", goodbye.message);
+    world.now.wall = WallTime::from_micros(100_000_001);
+    world.say(2, far());
+    assert_eq!(world.asked.len(), 1, "the clock is there");
 }
 
 #[test]

@@ -33,6 +33,7 @@ pub struct CentresTold {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Views {
     Optimistic,
+    Durable,
     Confirmed,
 }
 
@@ -66,11 +67,12 @@ pub struct Sees {
 }
 
 impl Views {
-    pub const ALL: [Views; 2] = [Views::Optimistic, Views::Confirmed];
+    pub const ALL: [Views; 3] = [Views::Optimistic, Views::Durable, Views::Confirmed];
 
     pub fn view(self) -> View {
         match self {
             Views::Optimistic => View::Optimistic,
+            Views::Durable => View::Durable,
             Views::Confirmed => View::Confirmed,
         }
     }
@@ -80,8 +82,9 @@ impl Views {
     pub fn of(view: View) -> Views {
         match view {
             View::Optimistic => Views::Optimistic,
+            View::Durable => Views::Durable,
             View::Confirmed => Views::Confirmed,
-            View::Durable | View::Delivered => panic!("nobody watches {view:?}"),
+            View::Delivered => panic!("nobody watches {view:?}"),
         }
     }
 }
@@ -90,7 +93,7 @@ impl Sees {
     /// The names that a view has to show.
     pub fn required(&self, view: Views) -> Names {
         let mut own = match view {
-            Views::Optimistic => self.durable.clone(),
+            Views::Optimistic | Views::Durable => self.durable.clone(),
             Views::Confirmed => Names::default(),
         };
         own.add(&self.confirmed);

@@ -264,6 +264,7 @@ impl World {
         let skew = super::skew(&mut self.random);
         match process.checked_sub(self.skews.len()).and_then(|replica| self.stores.values_mut().nth(replica)) {
             Some(store) => store.skew = skew,
+            None if process < self.fronts.len() => self.skews[process] = self.needs.jumped_clock_of_front(skew),
             None => self.skews[process] = skew,
         }
     }

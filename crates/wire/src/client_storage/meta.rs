@@ -30,6 +30,8 @@ pub struct StoredMeta {
     pub secret: Option<DeviceSecret>,
     /// Whether others may have computed `client` from ids of its rows: it was drawn before version 4, and is to be drawn again.
     pub others_know_client: bool,
+    /// Effects of calls after this one were never sent. None: any may have been.
+    pub unsent_after: Option<Counter>,
 }
 
 impl StoredMeta {
@@ -48,6 +50,7 @@ impl StoredMeta {
             schema: self.schema.0.to_vec(),
             secret: self.secret.map(|DeviceSecret(secret)| secret.to_vec()).unwrap_or_default(),
             others_know_client: self.others_know_client,
+            unsent_after: self.unsent_after.map(|counter| counter.0),
         };
         writer.check()?;
         frame::encode(&stored, shapes::STORED_META, CLIENT_STORAGE)
@@ -74,6 +77,7 @@ impl StoredMeta {
             schema: SchemaHash(identity(&stored.schema)?.to_bytes()),
             others_know_client: stored.others_know_client || stored.format_version < SECRETS,
             secret: secret.map(|secret: Id| DeviceSecret(secret.to_bytes())),
+            unsent_after: stored.unsent_after.map(Counter),
         })
     }
 }

@@ -24,6 +24,8 @@ pub struct StoredMutation {
     pub log: Option<StoredLogCall>,
     /// The effects of a call that has taken place at the device, of tables that merge. A closure that did so has an empty name.
     pub effects: Option<Vec<Write>>,
+    /// Whether nothing of it was sent: it has run to no end yet, or has a time that the server does not take yet.
+    pub unsent: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,6 +74,7 @@ impl StoredMutation {
             reason,
             log: self.log.as_ref().map(|log| log.write(writer)),
             effects: self.effects.as_ref().map(|writes| proto::StoredEffects { writes: writer.writes(writes) }),
+            unsent: self.unsent,
         }
     }
 
@@ -96,6 +99,7 @@ impl StoredMutation {
             status,
             log: stored.log.map(|log| StoredLogCall::read(log, reader)).transpose()?,
             effects: stored.effects.map(|effects| reader.writes(effects.writes)).transpose()?,
+            unsent: stored.unsent,
         })
     }
 }

@@ -112,17 +112,10 @@ pub fn stored_mutation() -> BoxedStrategy<StoredMutation> {
     let log = (".{0,8}", key(), any::<[u8; 16]>(), option::of(timestamp()))
         .prop_map(|(log, instance, seed, committed)| StoredLogCall { log, instance, seed, committed });
     let parts = (counter(), ".{0,8}", ".{0,8}", any::<u64>(), option::of(id()), status, option::of(log));
-    let parts = (parts, option::of(writes()));
+    let parts = (parts, option::of(writes()), any::<bool>());
     parts
-        .prop_map(|((counter, name, arguments, called_at_micros, ticket, status, log), effects)| StoredMutation {
-            counter,
-            name,
-            arguments,
-            called_at_micros,
-            ticket,
-            status,
-            log,
-            effects,
+        .prop_map(|((counter, name, arguments, called_at_micros, ticket, status, log), effects, unsent)| {
+            StoredMutation { counter, name, arguments, called_at_micros, ticket, status, log, effects, unsent }
         })
         .boxed()
 }
@@ -165,21 +158,27 @@ pub fn stored_interest() -> BoxedStrategy<StoredInterest> {
 
 pub fn stored_meta() -> BoxedStrategy<StoredMeta> {
     let parts = (client(), counter(), option::of(id()), timestamp(), counter(), ".{0,8}", any::<[u8; 16]>());
-    let known = (option::of(any::<[u8; 16]>()), any::<bool>());
+    let known = (option::of(any::<[u8; 16]>()), any::<bool>(), option::of(counter()));
     (parts, known)
-        .prop_map(|((client, next_counter, store, at, acknowledged, user, schema), (secret, others_know_client))| {
-            StoredMeta {
-                client,
-                next_counter,
-                store: store.map(StoreIncarnation),
-                at,
-                acknowledged,
-                user,
-                schema: SchemaHash(schema),
-                secret: secret.map(DeviceSecret),
-                others_know_client,
-            }
-        })
+        .prop_map(
+            |(
+                (client, next_counter, store, at, acknowledged, user, schema),
+                (secret, others_know_client, unsent_after),
+            )| {
+                StoredMeta {
+                    client,
+                    next_counter,
+                    store: store.map(StoreIncarnation),
+                    at,
+                    acknowledged,
+                    user,
+                    schema: SchemaHash(schema),
+                    secret: secret.map(DeviceSecret),
+                    others_know_client,
+                    unsent_after,
+                }
+            },
+        )
         .boxed()
 }
 

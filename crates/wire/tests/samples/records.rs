@@ -64,6 +64,7 @@ pub fn mutation(status: MutationStatus, ticket: Option<Id>) -> StoredMutation {
         status,
         log: None,
         effects: None,
+        unsent: false,
     }
 }
 
@@ -78,6 +79,7 @@ fn meta(store: Option<iolite_values::StoreIncarnation>) -> StoredMeta {
         schema: schema(),
         secret: store.map(|_| iolite_values::DeviceSecret([5; 16])),
         others_know_client: store.is_none(),
+        unsent_after: None,
     }
 }
 
@@ -151,12 +153,13 @@ fn client_storage() -> Vec<(&'static str, &'static str, Content)> {
     let rejected = mutation(MutationStatus::Rejected("the budget is spent".into()), None);
     let quarantined = mutation(MutationStatus::Quarantined("no such column".into()), None);
     let kept = mutation(MutationStatus::Kept, None);
+    let unsent = StoredMutation { unsent: true, ..mutation(MutationStatus::Waiting, None) };
     let stored_row = StoredRow { table: table(), key: key("chair"), row: every_state() };
     vec![
         (
             "stored_mutation",
-            "one that waits, one rejected, one in quarantine",
-            Content::Mutation(vec![waiting, rejected, quarantined, kept]),
+            "one that waits, one rejected, one in quarantine, one kept, one that was never sent",
+            Content::Mutation(vec![waiting, rejected, quarantined, kept, unsent]),
         ),
         ("stored_log_call", "an operation of a log", {
             let log =
@@ -186,6 +189,9 @@ fn client_storage() -> Vec<(&'static str, &'static str, Content)> {
         }),
         ("stored_row", "a row with every type of cell", Content::Row(vec![stored_row])),
         ("stored_interest", "three ranges and a cell", Content::Interest(interests.collect())),
-        ("stored_meta", "with a store and without", Content::Meta(vec![meta(Some(store())), meta(None)])),
+        ("stored_meta", "with a store, without, and of a device that sent nothing after a call", {
+            let unsent = StoredMeta { unsent_after: Some(Counter(40)), ..meta(Some(store())) };
+            Content::Meta(vec![meta(Some(store())), meta(None), unsent])
+        }),
     ]
 }
