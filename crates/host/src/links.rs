@@ -95,7 +95,7 @@ pub trait LinkHandler: Clone + Send + Sync + 'static {
         Vec::new()
     }
 
-    /// What is received from this peer is handed over so much later, beside [`LinkSettings::delay`]. For measurements.
+    /// A delay for what is received from this peer, beside [`LinkSettings::delay`]. For measurements.
     fn delay(&self, peer: &LinkPeer) -> std::time::Duration {
         let _ = peer;
         std::time::Duration::ZERO

@@ -29,7 +29,7 @@ const CENTRE_PORT: u16 = 300;
 #[serde(deny_unknown_fields)]
 pub struct CentresShape {
     pub names: Vec<String>,
-    /// So many data centres have a transaction before others see it.
+    /// Data centres that have a transaction before others see it.
     pub k: usize,
     /// Milliseconds that a round trip takes in addition, for each pair in order: first and second, first and third, and so on.
     pub rtt_ms: Vec<f64>,

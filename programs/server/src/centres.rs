@@ -54,10 +54,10 @@ pub struct Up {
     /// Data centres: 1 to 7 [default: 3]
     #[arg(long)]
     centres: Option<usize>,
-    /// Their names, with commas, in place of a, b and so on
+    /// Names, with commas, in place of a, b and so on
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     names: Vec<String>,
-    /// So many data centres have a transaction before others see it [default: 2]
+    /// Data centres that have a transaction before others see it [default: 2]
     #[arg(long)]
     k: Option<usize>,
     /// Milliseconds that a round trip between data centres takes in addition: one for all, or one for each pair (1-2, 1-3, 2-3) [default: 0]
@@ -72,7 +72,7 @@ pub struct Up {
     /// The port of the first gateway, on 127.0.0.1; the other data centres are from 400 above on; 0 takes free ones [default: 7777]
     #[arg(long)]
     port: Option<u16>,
-    /// What acknowledged means: `memory` does not survive a power cut, and is for benchmarks [default: fsync]
+    /// Durability of what is acknowledged: `memory` does not survive a power cut, and is for benchmarks [default: fsync]
     #[arg(long, value_name = "CLASS")]
     durability: Option<Class>,
     /// No certificates
@@ -80,7 +80,7 @@ pub struct Up {
     plain: bool,
 }
 
-/// Of several clusters on a busy machine.
+/// Time for several clusters on a busy machine.
 const READY_WITHIN: Duration = Duration::from_secs(60);
 /// Longer than a node takes whose disk works.
 const STOPS_WITHIN: Duration = Duration::from_secs(10);

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::node::DELAY_MS_MAX;
 
-/// Data centres of a group.
+/// Data centres of a group, this one among them.
 pub const CENTRES_MAX: usize = 7;
 
 /// `[centre]`, as it is written.
@@ -24,7 +24,7 @@ pub struct CentreTable {
     /// The deployment: data centres of different groups refuse each other.
     pub group: String,
     pub name: String,
-    /// So many data centres have a transaction before others see it. Two, if there are more than one.
+    /// Data centres that have a transaction before others see it. Two, if there are more than one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub k: Option<usize>,
     /// The address at which the others reach this gateway. A gateway without one only dials.
