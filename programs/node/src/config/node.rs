@@ -85,7 +85,7 @@ pub struct GatewayConfig {
     /// The store of chunks. Without one this gateway takes no blob that does not lie in its row.
     pub blobs: Option<BlobsConfig>,
     /// The group of data centres that it is of. None: this one is alone.
-    pub centre: Option<CentreConfig>,
+    pub centre: Option<Box<CentreConfig>>,
 }
 
 /// Whether clients make the schema grow.
@@ -227,7 +227,7 @@ impl NodeConfig {
             (Some(_), None) if file.centre.is_some() => return Err(CentreProblem::OfStore.into()),
             (Some(store), None) => RoleConfig::Store(StoreConfig::of(store, directory.cluster(), folder)?),
             (None, Some(gateway)) => {
-                let centre = file.centre.map(|centre| CentreConfig::of(centre, folder)).transpose()?;
+                let centre = file.centre.map(|centre| CentreConfig::of(centre, folder).map(Box::new)).transpose()?;
                 RoleConfig::Gateway(GatewayConfig { centre, ..GatewayConfig::of(gateway, file.blobs, folder)? })
             }
             (None, None) => return Err(ConfigProblem::NoRole),

@@ -11,6 +11,7 @@ fn the_page_has_the_values_of_hosts_and_sdks() {
     let check = include_str!("../../../node/src/blobs/check.rs");
     let etcd = include_str!("../../../node/src/directory/etcd.rs");
     let shape = include_str!("../../../cluster/src/shape.rs");
+    let centre = include_str!("../../../node/src/config/centre.rs");
     let certificate = include_str!("../../src/certificate.rs");
     let connections = include_str!("../../../../crates/host/src/connections.rs");
     let session = include_str!("../../../../crates/host/src/session.rs");
@@ -30,6 +31,7 @@ fn the_page_has_the_values_of_hosts_and_sdks() {
             sweeper,
         ),
         ("node::SWEEP_SOON", "1h", "pub(crate) const SWEEP_SOON: Duration = Duration::from_secs(60 * 60);", sweeper),
+        ("node::CENTRES_MAX", "7", "pub const CENTRES_MAX: usize = 7;", centre),
         ("node::SWEEPS_MAX", "2", "pub(crate) const SWEEPS_MAX: usize = 2;", sweeper),
         (
             "node::GRACE_OF_COMMAND_MAX",
