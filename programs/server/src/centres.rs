@@ -180,7 +180,7 @@ fn status(arguments: &Status) -> anyhow::Result<ExitCode> {
         let reports = centres.report(cluster);
         all_ready &= states.iter().all(|(node, state)| !node.is_needed || matches!(state, NodeState::Ready { .. }));
         text += &format!("Data centre {name}\n{}", cluster::table(&states));
-        text += &reports.as_deref().map_or_else(|| "its gateway does not answer\n".to_owned(), |own| peers(own));
+        text += &reports.as_deref().map_or_else(|| "its gateway does not answer\n".to_owned(), peers);
         let nodes: Vec<_> = states.iter().map(|(node, state)| cluster::as_json(node, *state)).collect();
         let own: Vec<_> = reports.unwrap_or_default().iter().map(as_json).collect();
         all.push(json!({ "name": name.as_str(), "nodes": nodes, "peers": own }));
