@@ -11,5 +11,6 @@ mod snapshot;
 mod told;
 
 pub use app::{Named, OfCentres};
+pub use checker::check;
 pub use live::live;
 pub use told::{CentreEvent, CentresTold, Views};

@@ -5,8 +5,9 @@ use iolite_replication::node::ReplicaId;
 use super::World;
 use super::data_centres::{CENTRES, pair};
 use super::events::{CentreFault, Event};
+use super::links::LinkId;
 use crate::centres::CentreEvent;
-use crate::history::Moment;
+use crate::history::{ClientIndex, Moment};
 
 const MILLISECOND: Moment = 1_000_000;
 const SECOND: Moment = 1_000 * MILLISECOND;
@@ -77,7 +78,7 @@ impl World {
     }
 
     /// Nothing passes between a data centre and the others for a while.
-    pub fn isolate(&mut self, centre: usize, time: Moment) {
+    fn isolate(&mut self, centre: usize, time: Moment) {
         self.centre_events.add(CentreEvent::Isolated, 1);
         (0..CENTRES).filter(|other| *other != centre).for_each(|other| self.cut_between(centre, other, time));
     }
@@ -94,13 +95,24 @@ impl World {
     }
 
     /// A whole data centre crashes, and starts again later.
-    pub fn stop_centre(&mut self, centre: usize, power_cut: bool, down: Moment) {
+    fn stop_centre(&mut self, centre: usize, power_cut: bool, down: Moment) {
         if !self.centres_left().contains(&centre) {
             return;
         }
         self.centre_events.add(CentreEvent::Stopped, 1);
         self.crash_replica(ReplicaId(centre as u64), power_cut, false, down);
         self.stop_front(centre, down);
+    }
+
+    /// All data centres crash but a client's own.
+    pub fn stop_all_centres_but(&mut self, client: ClientIndex, down: Moment) {
+        let home = self.front_of(client, 0);
+        (0..CENTRES).filter(|other| *other != home).for_each(|other| self.stop_centre(other, true, down));
+    }
+
+    /// The link that a client has, which is as old as its session.
+    pub fn session_of(&self, client: ClientIndex) -> Option<LinkId> {
+        self.links.of_client(client)
     }
 
     /// One is going to be destroyed. Often it is cut off for a while before.

@@ -43,7 +43,12 @@ impl World {
         self.centre_events.add(CentreEvent::CalledOffline, u64::from(is_away));
     }
 
-    fn call_named(&mut self, client: ClientIndex, what: OfCentres) {
+    /// The name of the next call.
+    pub fn next_name(&self) -> i64 {
+        self.next_element
+    }
+
+    pub fn call_named(&mut self, client: ClientIndex, what: OfCentres) {
         let name = self.next_element;
         self.next_element += 1;
         let now = self.now_of_client(client);
