@@ -23,12 +23,11 @@ use self::own::{OwnNames, Purpose};
 use self::running::Running;
 use crate::figures::{Figures, PeerFigures, PeerState};
 use crate::interface::{Input, LinkId, LinkInput, LinkSide, Output, Settings};
+use crate::limits::HELD_FOR_MAX;
 use crate::rows::Column;
 
 /// How often the store is told to keep its history, while something is held back.
 const HOLD_EVERY: Duration = Duration::from_secs(10);
-/// For so long history is kept for what is held back. Then it is dropped, and clients read anew once K data centres have it.
-pub const HELD_FOR_MAX: Duration = Duration::from_secs(600);
 
 /// Stands between the gateway's side and the store of one data centre, and speaks with the others.
 #[derive(Debug)]

@@ -13,12 +13,16 @@ mod centres;
 mod commits;
 mod figures;
 mod interface;
+pub mod limits;
 mod rows;
 mod serving;
 mod tables;
 mod tail;
 mod taking;
 mod visible;
+
+#[cfg(test)]
+mod tests;
 
 pub use centres::Centres;
 pub use figures::{Figures, PeerFigures, PeerState};

@@ -9,14 +9,11 @@ use iolite_logs::Page;
 use iolite_store::RowAt;
 use iolite_wire::centres::{Entries, Place};
 
+use crate::limits::{RECENT_BYTES_MAX, UNAPPLIED_BYTES_MAX};
 use crate::tables;
 
-/// Bytes of entries that were sent and are not applied. The last one may pass it.
-pub const UNAPPLIED_BYTES_MAX: usize = 2 << 20;
 /// Bytes of entries of one message. The last one may pass it.
 const MESSAGE_BYTES: usize = 256 << 10;
-/// Bytes of recent entries in memory.
-const RECENT_BYTES_MAX: usize = 8 << 20;
 
 /// The end of the outbox, in memory.
 #[derive(Clone, Debug)]
@@ -145,5 +142,34 @@ impl Serving {
             self.unapplied.pop_front();
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn so_many_bytes_go_out_until_some_are_applied_and_memory_has_the_end() {
+        let each = 64 << 10;
+        let mut recent = Recent::new(Place::START);
+        let (mut last, count) = (Place::START, (RECENT_BYTES_MAX / each) as u64 + 3);
+        for number in 0..count {
+            last = Place::new(number, 0);
+            recent.push(last, vec![0; each].into());
+        }
+        assert_eq!(recent.after(), Place::new(2, 0), "three are not in memory any more");
+        let mut serving = Serving::new(Place::START);
+        assert_eq!(serving.next(&recent, last), Next::Read(0));
+        assert_eq!(serving.next(&recent, last), Next::Nothing, "they are being read");
+        let mut serving = Serving::new(recent.after());
+        let mut sent = 0;
+        while let Next::Send(entries) = serving.next(&recent, last) {
+            sent += entries.entries.iter().map(|(_, bytes)| bytes.len()).sum::<usize>();
+        }
+        assert_eq!(sent, UNAPPLIED_BYTES_MAX);
+        assert_eq!(serving.applied(Place::new(3, 0)), Ok(()));
+        assert!(matches!(serving.next(&recent, last), Next::Send(_)));
+        assert!(serving.applied(last).is_err(), "it was not sent");
     }
 }

@@ -14,9 +14,7 @@ use iolite_values::{ClientId, StoreIncarnation, Timestamp};
 use iolite_wire::centres::{Entries, OutboxEntry, Place};
 
 use crate::LinkId;
-
-/// Entries that are being committed at once.
-const OPEN_MAX: usize = 64;
+use crate::limits::TAKEN_AT_ONCE_MAX;
 
 /// What is taken from one peer.
 #[derive(Clone, Debug)]
@@ -139,7 +137,7 @@ impl Taking {
             // Of one client the later waits for the earlier one.
             let floor = earlier.get(&client).copied().unwrap_or(Some(position));
             if let (State::Waiting, true, Some(floor), false) = (item.state, rests, floor, is_stopped)
-                && open < OPEN_MAX
+                && open < TAKEN_AT_ONCE_MAX
             {
                 item.state = State::Asked;
                 open += 1;
@@ -198,5 +196,97 @@ impl Taking {
         let places: Vec<Place> = self.window.iter().map(|item| item.place).collect();
         assert!(places.is_sorted() && places.first().is_none_or(|first| *first > self.through));
         assert_eq!(self.received, places.last().copied().unwrap_or(self.through), "nothing is received and not kept");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use iolite_store::Completion;
+    use iolite_values::{Attempt, CoordinatorId, Id};
+
+    use super::*;
+    use crate::tests::{effects, id};
+
+    const STORE: StoreIncarnation = StoreIncarnation(Id::from_u128(9));
+
+    /// Entries of a client and a counter each, which rest on what is through a place.
+    fn taking(entries: &[(u128, u64, u64)]) -> Taking {
+        let mut taking = Taking::new(Place::START);
+        assert_eq!(taking.opened(LinkId(1)), Place::START);
+        taking.following(STORE);
+        let entry = |(place, (client, counter, after)): (u64, &(u128, u64, u64))| {
+            let (transaction, after) = (id(*client, *counter), Place(*after));
+            let entry = OutboxEntry { transaction, after, taken: None, writes: effects(transaction, 1) };
+            (Place(place), entry.encode().expect("small"))
+        };
+        let entries = (1..).zip(entries).map(entry).collect();
+        taking.entries(Entries { after: Place::START, entries }).expect("they join");
+        taking
+    }
+
+    fn at(micros: u64) -> Timestamp {
+        Timestamp::new(micros, CoordinatorId::default())
+    }
+
+    fn started(taking: &mut Taking, position: u64, ignores_after: bool) -> Vec<(u64, Timestamp)> {
+        taking.start(at(position), ignores_after).iter().map(|start| (start.place.0, start.floor)).collect()
+    }
+
+    fn committed(taking: &mut Taking, place: u64, micros: u64) {
+        let completion = Completion { attempt: Attempt(1), at: at(micros), decision: CompletionDecision::Committed };
+        taking.on_reply(Place(place), &Reply::Commit(CommitReply::Completed(completion)), Timestamp::ZERO);
+        taking.validate();
+    }
+
+    #[test]
+    fn an_entry_waits_for_what_it_rests_on_and_others_pass_it() {
+        let mut taking = taking(&[(1, 1, 0), (2, 1, 1), (3, 1, 0)]);
+        assert_eq!(started(&mut taking, 5, false), [(1, at(5)), (3, at(5))]);
+        committed(&mut taking, 1, 7);
+        assert!(!taking.fed(at(6)) && started(&mut taking, 6, false).is_empty(), "the feed has not shown it");
+        assert!(taking.fed(at(7)));
+        assert_eq!(started(&mut taking, 7, false), [(2, at(7))]);
+        committed(&mut taking, 3, 8);
+        assert!(!taking.fed(at(9)) && taking.through() == Place(1), "nothing is told beyond a gap");
+        committed(&mut taking, 2, 9);
+        assert!(taking.fed(at(9)) && taking.through() == Place(3));
+        assert_eq!(taking.tell(Place(1)), Some((LinkId(1), Place(1))), "what is stored");
+        assert_eq!(taking.tell(Place(1)), None, "once");
+    }
+
+    #[test]
+    fn of_one_client_the_later_waits_for_the_earlier_one_and_commits_above_it() {
+        let mut taking = taking(&[(1, 1, 0), (1, 2, 0)]);
+        assert_eq!(started(&mut taking, 5, false), [(1, at(5))]);
+        committed(&mut taking, 1, 20);
+        assert_eq!(started(&mut taking, 5, false), [(2, at(20))]);
+    }
+
+    #[test]
+    fn so_many_are_committed_at_once() {
+        let most = TAKEN_AT_ONCE_MAX as u128;
+        let entries: Vec<_> = (1..=most + 1).map(|client| (client, 1, 0)).collect();
+        let mut taking = taking(&entries);
+        assert_eq!(started(&mut taking, 5, false).len(), TAKEN_AT_ONCE_MAX);
+        committed(&mut taking, 1, 6);
+        assert_eq!(started(&mut taking, 5, false), [(most as u64 + 1, at(5))]);
+    }
+
+    #[test]
+    fn after_a_lost_link_it_goes_on_behind_what_has_come() {
+        let mut taking = taking(&[(1, 1, 0), (2, 1, 0)]);
+        taking.closed(LinkId(1));
+        assert_eq!(taking.opened(LinkId(2)), Place(2));
+        assert_eq!(started(&mut taking, 5, false).len(), 2, "what has come is kept");
+    }
+
+    #[test]
+    fn what_cannot_be_applied_stops_it() {
+        let mut taking = taking(&[(1, 1, 0), (2, 1, 1)]);
+        started(&mut taking, 5, false);
+        let completion = Completion { attempt: Attempt(1), at: at(6), decision: CompletionDecision::Aborted };
+        taking.on_reply(Place(1), &Reply::Commit(CommitReply::Completed(completion)), Timestamp::ZERO);
+        assert_eq!(taking.stopped(), Some("entry 1 cannot be applied: it was given up in this data centre"));
+        assert!(!taking.fed(at(9)) && started(&mut taking, 9, true).is_empty());
     }
 }

@@ -11,10 +11,8 @@ use iolite_store::{Commit, Segment};
 use iolite_values::Timestamp;
 use iolite_wire::centres::{CentreName, Place};
 
+use crate::limits::HELD_BYTES_MAX;
 use crate::tables;
-
-/// Bytes of the feed that are held back. With more, what is held is dropped, and clients read anew once K data centres have it.
-pub const HELD_BYTES_MAX: usize = 64 << 20;
 
 /// The feed, as far as it is held back.
 #[derive(Clone, Debug)]
@@ -173,4 +171,67 @@ fn without_system(commit: Commit) -> Commit {
     }
     let writes = commit.writes.iter().filter(|write| !is_system(write.cell.table)).cloned().collect();
     Commit { writes, ..commit }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use iolite_values::{Cell, CoordinatorId, Operation, RowKey, TableId, TransactionId, Value, Write};
+
+    use super::*;
+
+    fn at(micros: u64) -> Timestamp {
+        Timestamp::new(micros, CoordinatorId::default())
+    }
+
+    /// Bytes of one segment.
+    const EACH: usize = 1 << 20;
+
+    fn segment(number: u64, writes: &Arc<[Write]>) -> Segment {
+        let commit = Commit { at: at(number), transaction: TransactionId::default(), writes: writes.clone() };
+        Segment { from: at(number - 1), to: at(number), commits: vec![commit] }
+    }
+
+    fn large() -> Arc<[Write]> {
+        let cell = Cell::row(TableId(1), RowKey::new(&[Value::Int(1)]).expect("short"));
+        [Write { cell, operation: Operation::Put(Value::Bytes(vec![0; EACH].into())) }].into()
+    }
+
+    #[test]
+    fn so_many_bytes_are_held_and_with_more_all_is_said_anew() {
+        let mut visible = Visible::new(2, at(1), Place::START);
+        assert_eq!(visible.pass(), Some(Passed::Anew(at(1))));
+        visible.entry(Place(1), at(2), None);
+        let (writes, most) = (large(), (HELD_BYTES_MAX / EACH) as u64);
+        for number in 2..2 + most - 1 {
+            visible.hold(segment(number, &writes));
+        }
+        assert!(matches!(visible.pass(), Some(Passed::Segment(empty)) if empty.commits.is_empty()));
+        assert!(visible.pass().is_none() && visible.held_bytes() > HELD_BYTES_MAX - 2 * EACH);
+        visible.hold(segment(1 + most, &writes));
+        assert_eq!(visible.held_bytes(), 0, "dropped");
+        assert_eq!(visible.pass(), None);
+        visible.applied(&CentreName::new("us").expect("a name"), Place(1));
+        assert_eq!(visible.pass(), Some(Passed::Anew(at(1 + most))));
+    }
+
+    #[test]
+    fn a_segment_is_cut_before_the_first_entry_that_too_few_have() {
+        let mut visible = Visible::new(2, at(1), Place::START);
+        visible.pass();
+        let us = CentreName::new("us").expect("a name");
+        visible.entry(Place(1), at(2), Some(us.clone()));
+        visible.entry(Place(2), at(3), None);
+        visible.entry(Place(3), at(4), Some(us.clone()));
+        let commits =
+            (2..=4).map(|micros| Commit { at: at(micros), transaction: TransactionId::default(), writes: [].into() });
+        visible.hold(Segment { from: at(1), to: at(5), commits: commits.collect() });
+        let Some(Passed::Segment(first)) = visible.pass() else { panic!("what was taken is in two") };
+        assert_eq!((first.commits.len(), first.commits[0].at, first.to), (1, at(2), before(at(3))));
+        assert_eq!(visible.pass(), None);
+        visible.applied(&us, Place(2));
+        let Some(Passed::Segment(rest)) = visible.pass() else { panic!("all are in two") };
+        assert_eq!((rest.commits.len(), rest.from, rest.to), (2, before(at(3)), at(5)));
+    }
 }

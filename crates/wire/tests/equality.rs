@@ -28,6 +28,8 @@ fn content() -> BoxedStrategy<Content> {
         2 => vec(arbitrary::between_replicas(), 1..3).prop_map(Content::BetweenReplicas),
         2 => vec(arbitrary::blob_request(), 1..3).prop_map(Content::BlobRequest),
         2 => vec(arbitrary::blob_reply(), 1..3).prop_map(Content::BlobReply),
+        2 => vec(arbitrary::from_centre(), 1..3).prop_map(Content::FromCentre),
+        2 => vec(arbitrary::outbox_entry(), 1..3).prop_map(Content::OutboxEntry),
         1 => vec(arbitrary::nodes_hello(), 1..3).prop_map(Content::NodesHello),
     ]
     .boxed()

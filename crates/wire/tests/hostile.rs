@@ -104,6 +104,12 @@ fn mutated_messages_between_nodes_do_no_harm() {
 }
 
 #[test]
+fn mutated_messages_between_data_centres_do_no_harm() {
+    attack(Decoder::FromCentre, ROUNDS);
+    attack(Decoder::OutboxEntry, ROUNDS);
+}
+
+#[test]
 fn mutated_messages_about_chunks_do_no_harm() {
     attack(Decoder::BlobRequest, ROUNDS);
     attack(Decoder::BlobReply, ROUNDS);

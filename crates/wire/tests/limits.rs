@@ -6,10 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use iolite_values::{
-    Attempt, Cell, ChunkId, ClientId, ColumnId, Counter, Decision, Id, Interest, KeyRange, LaneNumber, LeaseName,
-    Level, LogId, Operation, Query, Row, RowKey, SchemaHash, TableId, Timestamp, Value, Write,
+    Attempt, Cell, ChunkId, ClientId, ColumnId, Counter, Decision, Effect, Id, Interest, KeyRange, LaneNumber,
+    LeaseName, Level, LogId, Mark, Operation, Query, Row, RowKey, SchemaHash, TableId, Timestamp, TransactionId, Value,
+    Write,
 };
 use iolite_wire::blobs::{BlobContent, BlobPut, BlobReply, BlobRequest, LeasedChunks};
+use iolite_wire::centres::{Entries, FromCentre, OutboxEntry, Place};
 use iolite_wire::client_storage::{MutationStatus, StoredMutation, StoredRow};
 use iolite_wire::journal::{CheckpointChunk, CheckpointRow, Completed, CompletedDecision, JournalRecord};
 use iolite_wire::limits::{self, FrameLimits, Limit};
@@ -221,6 +223,25 @@ fn messages_between_tabs_have_a_length() {
     });
 }
 
+#[test]
+fn messages_between_data_centres_have_a_length() {
+    frame_is_limited(limits::FROM_CENTRE.bytes, |length| {
+        let entries = Entries { after: Place::START, entries: vec![(Place::new(0, 0), vec![0; length])] };
+        FromCentre::Entries(entries).encode().map(drop)
+    });
+    frame_is_limited(limits::OUTBOX_ENTRY.bytes, |length| {
+        let (value, mark) = (Value::from(text(length).to_string()), Mark(1));
+        let operation = Operation::Merge(Effect::Insert { value, mark }.into());
+        let transaction = TransactionId { client: Default::default(), counter: Counter(1) };
+        let writes = vec![Write { cell: Cell::row(TableId(1), key()), operation }];
+        OutboxEntry { transaction, after: Place::START, taken: None, writes }.encode().map(drop)
+    });
+    is_met(limits::CENTRE_GROUP, |length| {
+        let (group, after) = ("g".repeat(length), Place::START);
+        FromCentre::Follow { group, known_store: None, after }.encode().map(drop)
+    });
+}
+
 fn put(length: usize, unpacked_bytes: u32) -> Result<(), EncodeError> {
     let (lease, chunk) = (LeaseName(Id::from_u128(1)), ChunkId::of(b"a"));
     let content = BlobContent { bytes: vec![0; length], unpacked_bytes };
@@ -255,10 +276,12 @@ fn messages_about_chunks_have_a_length() {
 }
 
 /// Every limit with its name.
-const FRAMES: [(&str, FrameLimits); 15] = [
+const FRAMES: [(&str, FrameLimits); 17] = [
     ("BLOB_REQUEST", limits::BLOB_REQUEST),
     ("BLOB_REPLY", limits::BLOB_REPLY),
     ("LOG_ENTRY", limits::LOG_ENTRY),
+    ("OUTBOX_ENTRY", limits::OUTBOX_ENTRY),
+    ("FROM_CENTRE", limits::FROM_CENTRE),
     ("LOG_STATE", limits::LOG_STATE),
     ("FROM_CLIENT", limits::FROM_CLIENT),
     ("FROM_GATEWAY", limits::FROM_GATEWAY),
@@ -272,9 +295,10 @@ const FRAMES: [(&str, FrameLimits); 15] = [
     ("BETWEEN_REPLICAS", limits::BETWEEN_REPLICAS),
     ("NODES_HELLO", limits::NODES_HELLO),
 ];
-const OTHERS: [(&str, Limit); 15] = [
+const OTHERS: [(&str, Limit); 16] = [
     ("CHUNK_CONTENT", limits::CHUNK_CONTENT),
     ("CHUNK_IDS", limits::CHUNK_IDS),
+    ("CENTRE_GROUP", limits::CENTRE_GROUP),
     ("TOKEN", limits::TOKEN),
     ("SCHEMA", limits::SCHEMA),
     ("REASON", limits::REASON),

@@ -83,7 +83,7 @@ export const SECTIONS: readonly Section[] = [
   },
   {
     title: "Protocols",
-    pages: ["session", "client", "operations", "gateway", "delivery", "logs", "blobs", "rowsync", "causal", "coordinator", "replica", "feed", "tabs", "node", "memory", "journal", "links", "wire", "ir", "tapir", "postgres"].map(
+    pages: ["session", "client", "operations", "gateway", "delivery", "logs", "blobs", "rowsync", "causal", "centres", "coordinator", "replica", "feed", "tabs", "node", "memory", "journal", "links", "wire", "ir", "tapir", "postgres"].map(
       protocol,
     ),
   },

@@ -1,5 +1,7 @@
 //! The store's replies: to the gateway's side as they are, and to what was asked in the data centre's own name.
 
+use std::time::Duration;
+
 use iolite_store::{CommitReply, Event, Reply, RequestId};
 use iolite_values::Timestamp;
 
@@ -7,6 +9,9 @@ use super::own::Purpose;
 use super::{Asker, Centres, Stage};
 use crate::commits::Answered;
 use crate::interface::Output;
+
+/// After so long a write that the store does not take is tried again.
+const REFUSED_PAUSE: Duration = Duration::from_secs(1);
 
 impl Centres {
     pub(super) fn on_reply(&mut self, number: RequestId, reply: Reply) {
@@ -43,9 +48,9 @@ impl Centres {
                 }
             }
             (Purpose::Write(peer, column, counter), reply) => {
-                let (at, is_recorded) = ended(&reply);
-                self.own_ended(counter, is_recorded);
+                self.own_ended(counter, matches!(reply, Reply::Commit(CommitReply::Completed(_))));
                 if let Stage::Running(running) = &mut self.stage {
+                    let at = ended(&reply, running.position);
                     running.rows.ended(&peer, column, at);
                 }
             }
@@ -57,11 +62,11 @@ impl Centres {
     }
 }
 
-/// When the feed shows what came of a write, and whether the store has a record of it.
-fn ended(reply: &Reply) -> (Timestamp, bool) {
+/// When the feed shows what came of a write, and it may be looked at again. `position`: the feed's.
+fn ended(reply: &Reply, position: Timestamp) -> Timestamp {
     match reply {
-        Reply::Commit(CommitReply::Completed(completion)) => (completion.at, true),
-        Reply::Commit(CommitReply::Conflict { at_least }) => (*at_least, false),
+        Reply::Commit(CommitReply::Completed(completion)) => completion.at,
+        Reply::Commit(CommitReply::Conflict { at_least }) => *at_least,
         Reply::Commit(CommitReply::Forgotten | CommitReply::InDoubt { .. })
         | Reply::Validated(_)
         | Reply::ReadAt(_)
@@ -69,6 +74,6 @@ fn ended(reply: &Reply) -> (Timestamp, bool) {
         | Reply::Completions(_)
         | Reply::LastOutcome(_)
         | Reply::Acknowledged
-        | Reply::Refused(_) => (Timestamp::ZERO, false),
+        | Reply::Refused(_) => Timestamp::end_of(position.micros() + REFUSED_PAUSE.as_micros() as u64),
     }
 }

@@ -21,7 +21,7 @@ use crate::taking::{Start, Taking};
 use crate::visible::{Passed, Visible};
 
 /// Bytes of pages that are read at once for a peer. The page that passes it is read still.
-const PAGES_BYTES: usize = 1 << 20;
+const PAGES_BYTES: usize = 256 << 10;
 
 /// What is known once the outbox was read.
 #[derive(Debug)]

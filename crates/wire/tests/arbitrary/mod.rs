@@ -3,6 +3,7 @@
 mod answers;
 mod asks;
 mod blobs;
+mod centres;
 mod nodes;
 mod peers;
 mod records;
@@ -13,6 +14,7 @@ mod values;
 pub use answers::from_replica;
 pub use asks::to_replica;
 pub use blobs::{blob_reply, blob_request};
+pub use centres::{from_centre, outbox_entry};
 pub use peers::{between_replicas, nodes_hello};
 pub use records::{
     checkpoint_chunk, journal_record, log_entry, log_state, stored_end, stored_interest, stored_log, stored_meta,

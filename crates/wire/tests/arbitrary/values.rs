@@ -84,7 +84,7 @@ fn mark() -> impl Strategy<Value = Mark> {
     prop_oneof![0u64..4, any::<u64>()].prop_map(Mark)
 }
 
-fn effect() -> impl Strategy<Value = Effect> {
+pub(super) fn effect() -> impl Strategy<Value = Effect> {
     let seen = || btree_set(mark(), 0..4);
     let stamp = (any::<u64>(), mark()).prop_map(|(time, mark)| Stamp { time: HybridTime(time), mark });
     prop_oneof![

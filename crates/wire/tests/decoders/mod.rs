@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test binary uses its part")]
 
 use iolite_wire::blobs::{BlobReply, BlobRequest};
+use iolite_wire::centres::{FromCentre, OutboxEntry};
 use iolite_wire::client_storage::{StoredEnd, StoredInterest, StoredLog, StoredMeta, StoredMutation, StoredRow};
 use iolite_wire::journal::{CheckpointChunk, JournalRecord};
 use iolite_wire::logs::{LogEntry, LogState};
@@ -35,6 +36,8 @@ pub enum Decoder {
     NodesHello,
     BlobRequest,
     BlobReply,
+    FromCentre,
+    OutboxEntry,
 }
 
 /// The messages of one session's direction, or records of one kind.
@@ -60,10 +63,12 @@ pub enum Content {
     NodesHello(Vec<NodesHello>),
     BlobRequest(Vec<BlobRequest>),
     BlobReply(Vec<BlobReply>),
+    FromCentre(Vec<FromCentre>),
+    OutboxEntry(Vec<OutboxEntry>),
 }
 
 impl Decoder {
-    pub const ALL: [Decoder; 20] = [
+    pub const ALL: [Decoder; 22] = [
         Decoder::FromClient,
         Decoder::FromGateway,
         Decoder::Journal,
@@ -84,6 +89,8 @@ impl Decoder {
         Decoder::NodesHello,
         Decoder::BlobRequest,
         Decoder::BlobReply,
+        Decoder::FromCentre,
+        Decoder::OutboxEntry,
     ];
 
     pub fn decode(self, frames: &[Vec<u8>]) -> Result<Content, DecodeError> {
@@ -117,6 +124,8 @@ impl Decoder {
             Decoder::NodesHello => Content::NodesHello(each(frames, NodesHello::decode)?),
             Decoder::BlobRequest => Content::BlobRequest(each(frames, BlobRequest::decode)?),
             Decoder::BlobReply => Content::BlobReply(each(frames, BlobReply::decode)?),
+            Decoder::FromCentre => Content::FromCentre(each(frames, FromCentre::decode)?),
+            Decoder::OutboxEntry => Content::OutboxEntry(each(frames, OutboxEntry::decode)?),
         })
     }
 }
@@ -144,6 +153,8 @@ impl Content {
             Content::NodesHello(_) => Decoder::NodesHello,
             Content::BlobRequest(_) => Decoder::BlobRequest,
             Content::BlobReply(_) => Decoder::BlobReply,
+            Content::FromCentre(_) => Decoder::FromCentre,
+            Content::OutboxEntry(_) => Decoder::OutboxEntry,
         }
     }
 
@@ -175,6 +186,8 @@ impl Content {
             Content::NodesHello(hellos) => hellos.iter().map(|hello| hello.encode()).collect(),
             Content::BlobRequest(requests) => requests.iter().map(BlobRequest::encode).collect(),
             Content::BlobReply(replies) => replies.iter().map(BlobReply::encode).collect(),
+            Content::FromCentre(messages) => messages.iter().map(FromCentre::encode).collect(),
+            Content::OutboxEntry(entries) => entries.iter().map(OutboxEntry::encode).collect(),
         }
     }
 }

@@ -3,6 +3,7 @@
 mod answers;
 mod asks;
 mod blobs;
+mod centres;
 mod nodes;
 mod peers;
 mod queries;
@@ -23,7 +24,9 @@ pub struct Sample {
 
 pub fn all() -> Vec<Sample> {
     let between_nodes = [nodes::all(), asks::all(), answers::all(), peers::all()].concat();
-    let others = [values::all(), queries::all(), session::all(), records::all(), tabs::all(), blobs::all()].concat();
+    let others =
+        [values::all(), queries::all(), session::all(), records::all(), tabs::all(), blobs::all(), centres::all()]
+            .concat();
     let all = others.into_iter().chain(between_nodes);
     all.map(|(name, comment, content)| Sample { name, comment, content }).collect()
 }

@@ -1,0 +1,90 @@
+//! Peers that say what they must not.
+
+use iolite_values::{Id, StoreIncarnation};
+use iolite_wire::centres::{Entries, FromCentre, OutboxEntry, Place};
+
+use super::store::FakeStore;
+use super::world::{World, effects, id, name, table};
+use crate::{LinkId, LinkInput, LinkSide, PeerState};
+
+/// A link of which the test is the other end.
+const LINK: LinkId = LinkId(999);
+
+fn opened(world: &mut World, side: LinkSide) {
+    world.link(0, LinkInput::Opened { link: LINK, peer: name(1), side });
+}
+
+/// Why the data centre closes the link on which this comes.
+fn closes(world: &mut World, message: FromCentre) -> String {
+    world.nodes[0].closed.clear();
+    world.link(0, LinkInput::Message { link: LINK, message });
+    world.settle();
+    world.nodes[0].closed.join("; ")
+}
+
+fn entries(after: u64, places: &[u64]) -> FromCentre {
+    let entry = |place: &u64| {
+        let transaction = id(9, *place);
+        let entry = OutboxEntry { transaction, after: Place::START, taken: None, writes: effects(transaction, 1) };
+        (Place(*place), entry.encode().expect("small"))
+    };
+    FromCentre::Entries(Entries { after: Place(after), entries: places.iter().map(entry).collect() })
+}
+
+fn alone() -> World {
+    let mut world = World::new(2, 1);
+    world.kill(1);
+    world
+}
+
+#[test]
+fn an_outbox_with_a_hole_is_refused() {
+    let mut world = alone();
+    opened(&mut world, LinkSide::Dialled);
+    assert_eq!(closes(&mut world, entries(0, &[1])), "entries came before it was said of which store they are");
+    opened(&mut world, LinkSide::Dialled);
+    let store = FakeStore::new(101).incarnation;
+    assert_eq!(closes(&mut world, FromCentre::Following { store }), "");
+    assert_eq!(closes(&mut world, entries(0, &[1, 2])), "");
+    assert_eq!(world.nodes[0].store.ids(table()).len(), 2);
+    assert_eq!(closes(&mut world, entries(3, &[4])), "entries are missing between 2 and 3");
+    assert_eq!(world.nodes[0].store.ids(table()).len(), 2);
+    opened(&mut world, LinkSide::Dialled);
+    let other = StoreIncarnation(Id::from_u128(78));
+    assert_eq!(closes(&mut world, FromCentre::Following { store: other }), "us has another store than before");
+    let figures = world.nodes[0].centres.figures();
+    assert_eq!(figures.peers[0].state, PeerState::Stopped { reason: "us has another store than before".into() });
+}
+
+#[test]
+fn another_group_another_store_and_what_was_never_sent_are_refused() {
+    let mut world = alone();
+    let follow = |group: &str, known: Option<u128>, after: u64| FromCentre::Follow {
+        group: group.into(),
+        known_store: known.map(|store| StoreIncarnation(Id::from_u128(store))),
+        after: Place(after),
+    };
+    for (message, reason) in [
+        (follow("bank", None, 0), "eu is of the group \"shop\", and us of \"bank\""),
+        (follow("shop", Some(5), 0), "eu has another store than the one that us has followed"),
+        (follow("shop", None, 1), "eu has another store than the one that us has followed"),
+        (FromCentre::Applied { through: Place(0) }, "it has not followed"),
+        (entries(0, &[1]), "it says what is for the other side of the link to say"),
+    ] {
+        opened(&mut world, LinkSide::Accepted);
+        let told = closes(&mut world, message);
+        assert!(told.starts_with(reason), "{told}");
+    }
+    opened(&mut world, LinkSide::Accepted);
+    assert_eq!(closes(&mut world, follow("shop", Some(100), 0)), "");
+    let told = closes(&mut world, FromCentre::Applied { through: Place(1) });
+    assert_eq!(told, "it says that it has applied 1, and was sent 0");
+}
+
+#[test]
+fn who_is_no_peer_is_sent_away() {
+    let mut world = alone();
+    world.link(0, LinkInput::Opened { link: LINK, peer: name(2), side: LinkSide::Accepted });
+    world.settle();
+    assert!(world.nodes[0].closed[0].starts_with("asia is no data centre that eu knows"));
+}

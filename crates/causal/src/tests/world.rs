@@ -1,0 +1,299 @@
+//! Data centres over fake stores, with links that are carried in order, and can be cut.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use iolite_machine::{Instant, Machine, Now, WallTime};
+use iolite_store::{CommitReply, Completion, Event, Reply, Request, RequestId};
+use iolite_values::{
+    Attempt, Cell, ClientId, ColumnId, Counter, Decision, Effect, Id, Interest, KeyRange, Level, Mark, Operation,
+    RowKey, TableId, Timestamp, Transaction, TransactionId, Value, Write,
+};
+
+use super::store::FakeStore;
+use crate::{
+    Broken, CentreName, Centres, FromCentre, Input, LinkId, LinkInput, LinkOutput, LinkSide, Output, Settings,
+};
+
+pub struct World {
+    pub nodes: Vec<Node>,
+    links: BTreeMap<u64, (usize, usize)>,
+    last_link: u64,
+    /// Messages on their way, in the order in which they were sent: link, receiver, message.
+    pub on_their_way: Vec<(u64, usize, FromCentre)>,
+    now: u64,
+    k: usize,
+}
+
+pub struct Node {
+    pub centres: Centres,
+    pub store: FakeStore,
+    /// What its gateway has been told: the ids of the commits that it saw.
+    pub shown: Vec<TransactionId>,
+    pub position: Timestamp,
+    pub replies: BTreeMap<u64, Reply>,
+    requests: u64,
+    pub closed: Vec<String>,
+    pub is_up: bool,
+}
+
+pub fn table() -> TableId {
+    TableId::of("people")
+}
+
+pub fn name(index: usize) -> CentreName {
+    CentreName::new(["eu", "us", "asia"][index]).expect("a name")
+}
+
+pub fn id(client: u128, counter: u64) -> TransactionId {
+    TransactionId { client: ClientId(Id::from_u128(client)), counter: Counter(counter) }
+}
+
+/// An effect that leaves a mark of its transaction.
+pub fn effects(id: TransactionId, bytes: usize) -> Vec<Write> {
+    let (mark, row) = (Mark::of(id.client.0, id.counter, 0), RowKey::new(&[Value::Int(1)]).expect("short"));
+    let merge = |effect| Operation::Merge(Arc::new(effect));
+    let touch = Effect::Touch { life: Mark(7), mark: Mark(7), seen: [].into() };
+    let value = Value::from(format!("{:?} {}", id, "x".repeat(bytes)));
+    let insert = Effect::Insert { value, mark };
+    vec![
+        Write { cell: Cell::row(table(), row.clone()), operation: merge(touch) },
+        Write { cell: Cell { table: table(), row, column: ColumnId::of("names") }, operation: merge(insert) },
+    ]
+}
+
+impl World {
+    /// So many data centres, all linked with each other.
+    pub fn new(count: usize, k: usize) -> World {
+        World::broken(count, k, Broken::Nothing)
+    }
+
+    pub fn broken(count: usize, k: usize, broken: Broken) -> World {
+        let mut world =
+            World { nodes: Vec::new(), links: BTreeMap::new(), last_link: 0, on_their_way: Vec::new(), now: 1, k };
+        for index in 0..count {
+            let store = FakeStore::new(100 + index as u128);
+            let centres = Centres::new(world.time(), settings(index, count, k, broken, 1000 + index as u128));
+            world.nodes.push(Node {
+                centres,
+                store,
+                shown: Vec::new(),
+                position: Timestamp::ZERO,
+                replies: BTreeMap::new(),
+                requests: 0,
+                closed: Vec::new(),
+                is_up: true,
+            });
+            world.nodes[index].store.open();
+        }
+        world.settle();
+        for (from, to) in world.pairs() {
+            world.dial(from, to);
+        }
+        world.settle();
+        world
+    }
+
+    fn pairs(&self) -> Vec<(usize, usize)> {
+        let count = self.nodes.len();
+        (0..count).flat_map(|from| (0..count).map(move |to| (from, to))).filter(|(from, to)| from != to).collect()
+    }
+
+    pub fn time(&self) -> Now {
+        Now { instant: Instant::from_nanos(self.now * 1_000_000), wall: WallTime::from_micros(self.now * 1000) }
+    }
+
+    pub fn pass(&mut self, milliseconds: u64) {
+        self.now += milliseconds;
+        let now = self.time();
+        for node in self.nodes.iter_mut().filter(|node| node.is_up) {
+            node.centres.on_deadline(now);
+        }
+        self.settle();
+    }
+
+    /// One data centre dials another: it takes its outbox.
+    pub fn dial(&mut self, from: usize, to: usize) {
+        self.last_link += 1;
+        let link = self.last_link;
+        self.links.insert(link, (from, to));
+        let opened = |peer, side| LinkInput::Opened { link: LinkId(link), peer, side };
+        self.link(to, opened(name(from), LinkSide::Accepted));
+        self.link(from, opened(name(to), LinkSide::Dialled));
+    }
+
+    /// All links between the two are lost, with what is on its way.
+    pub fn cut(&mut self, one: usize, other: usize) {
+        let is_between = |from: usize, to: usize| (from, to) == (one, other) || (from, to) == (other, one);
+        let cut: Vec<u64> =
+            self.links.iter().filter(|(_, (from, to))| is_between(*from, *to)).map(|(link, _)| *link).collect();
+        for link in cut {
+            self.links.remove(&link);
+            self.on_their_way.retain(|(own, _, _)| *own != link);
+            for node in [one, other] {
+                self.link(node, LinkInput::Closed { link: LinkId(link) });
+            }
+        }
+    }
+
+    pub fn heal(&mut self, one: usize, other: usize) {
+        self.dial(one, other);
+        self.dial(other, one);
+        self.settle();
+    }
+
+    /// Its process ends. The store stays.
+    pub fn kill(&mut self, node: usize) {
+        for other in (0..self.nodes.len()).filter(|other| *other != node) {
+            self.cut(node, other);
+        }
+        self.nodes[node].is_up = false;
+    }
+
+    /// It starts again, with links to all that are up.
+    pub fn restart(&mut self, node: usize) {
+        let (now, count) = (self.time(), self.nodes.len());
+        let lives = 5000 + u128::from(self.now) + node as u128;
+        let settings = settings(node, count, self.k, Broken::Nothing, lives);
+        let own = &mut self.nodes[node];
+        own.centres = Centres::new(now, settings);
+        (own.is_up, own.shown, own.position) = (true, Vec::new(), Timestamp::ZERO);
+        own.store.open();
+        self.settle();
+        for other in (0..count).filter(|other| *other != node && self.nodes[*other].is_up).collect::<Vec<_>>() {
+            self.heal(node, other);
+        }
+    }
+
+    pub fn link(&mut self, node: usize, input: LinkInput) {
+        let now = self.time();
+        if self.nodes[node].is_up {
+            self.nodes[node].centres.handle(now, Input::Link(input));
+        }
+    }
+
+    /// A client's transaction. Returns the number under which its reply will be.
+    pub fn commit(&mut self, node: usize, id: TransactionId) -> u64 {
+        self.commit_of(node, id, 10)
+    }
+
+    pub fn commit_of(&mut self, node: usize, id: TransactionId, bytes: usize) -> u64 {
+        let now = self.time();
+        let own = &mut self.nodes[node];
+        own.requests += 1;
+        let transaction = Transaction {
+            id,
+            attempt: Attempt(1),
+            snapshot: own.position,
+            reads: Vec::new(),
+            level: Level::ReadCommitted,
+            decision: Decision::Commit(effects(id, bytes)),
+        };
+        let request = Request::Commit { transaction, floor: own.position, within: None };
+        own.centres.handle(now, Input::Request(RequestId(own.requests), request));
+        own.requests
+    }
+
+    /// Lets everything happen that is on its way.
+    pub fn settle(&mut self) {
+        loop {
+            let mut quiet = true;
+            for node in (0..self.nodes.len()).filter(|node| self.nodes[*node].is_up).collect::<Vec<_>>() {
+                quiet &= !self.step(node);
+            }
+            if !self.on_their_way.is_empty() {
+                quiet = false;
+                let (link, to, message) = self.on_their_way.remove(0);
+                // As it goes over the wire.
+                let message = FromCentre::decode(&message.encode().expect("small")).expect("it was encoded");
+                self.link(to, LinkInput::Message { link: LinkId(link), message });
+            }
+            if quiet {
+                return;
+            }
+        }
+    }
+
+    /// Whether anything has happened.
+    fn step(&mut self, node: usize) -> bool {
+        let (now, mut moved, mut closed) = (self.time(), false, Vec::new());
+        let own = &mut self.nodes[node];
+        own.centres.validate();
+        while let Some(output) = own.centres.poll() {
+            moved = true;
+            match output {
+                Output::Request(number, request) => own.store.request(number, request),
+                Output::GiveUp(_) | Output::Hold(_) => {}
+                Output::Event(event) => own.told(event),
+                Output::Link(LinkOutput::Send { link, message }) => {
+                    if let Some((from, to)) = self.links.get(&link.0) {
+                        self.on_their_way.push((link.0, if *from == node { *to } else { *from }, message));
+                    }
+                }
+                Output::Link(LinkOutput::Close { link, reason }) => {
+                    own.closed.push(reason);
+                    if let Some((from, to)) = self.links.remove(&link.0) {
+                        closed.push((link, if from == node { to } else { from }));
+                    }
+                }
+            }
+        }
+        if let Some(event) = own.store.poll() {
+            own.centres.handle(now, Input::Store(event));
+            moved = true;
+        } else if own.store.has_news() {
+            own.store.resolve();
+            moved = true;
+        }
+        for (link, other) in closed {
+            self.link(other, LinkInput::Closed { link });
+        }
+        moved
+    }
+
+    /// The members of the set in which each transaction has left its name, at each data centre.
+    pub fn names(&self, node: usize) -> Vec<String> {
+        let all = Interest::Range { table: table(), range: KeyRange::all() };
+        let rows = self.nodes[node].store.rows(&all, Timestamp::MAX);
+        let column = ColumnId::of("names");
+        rows.iter().map(|row| format!("{:?}", row.row.cell(column))).collect()
+    }
+}
+
+impl Node {
+    fn told(&mut self, event: Event) {
+        match event {
+            Event::Ready { store: _, resolved } => {
+                self.position = resolved;
+                let all = self.store.commits.iter().filter(|commit| commit.at <= resolved);
+                let writes = |commit: &&iolite_store::Commit| commit.writes.iter().any(|own| own.cell.table == table());
+                self.shown = all.filter(writes).map(|commit| commit.transaction).collect();
+            }
+            Event::Feed(segment) => {
+                assert_eq!(segment.from, self.position, "the feed joins");
+                self.position = segment.to;
+                for commit in segment.commits {
+                    assert!(commit.at > segment.from && commit.at <= segment.to);
+                    assert!(commit.writes.iter().all(|write| write.cell.table == table()), "no row of the system");
+                    if !commit.writes.is_empty() {
+                        self.shown.push(commit.transaction);
+                    }
+                }
+            }
+            Event::Reply(id, reply) => drop(self.replies.insert(id.0, reply)),
+        }
+    }
+
+    /// Whether a commit has its outcome.
+    pub fn committed(&self, request: u64) -> Option<&Completion> {
+        match self.replies.get(&request) {
+            Some(Reply::Commit(CommitReply::Completed(completion))) => Some(completion),
+            _ => None,
+        }
+    }
+}
+
+fn settings(index: usize, count: usize, k: usize, broken: Broken, client: u128) -> Settings {
+    let peers = (0..count).filter(|other| *other != index).map(name).collect();
+    Settings { group: "shop".into(), name: name(index), peers, k, client: ClientId(Id::from_u128(client)), broken }
+}

@@ -1,0 +1,55 @@
+//! Any message between data centres, and any entry of an outbox.
+
+use iolite_values::{ClientId, Counter, Operation, StoreIncarnation, TransactionId, Write};
+use iolite_wire::centres::{CentreName, Entries, FromCentre, OutboxEntry, Place, Taken};
+use proptest::collection::{btree_map, vec};
+use proptest::option;
+use proptest::prelude::*;
+
+use super::values::{cell, effect, id};
+
+fn place() -> impl Strategy<Value = Place> {
+    (0u64..u64::MAX).prop_map(Place)
+}
+
+fn store() -> impl Strategy<Value = StoreIncarnation> {
+    id().prop_map(StoreIncarnation)
+}
+
+fn entries() -> impl Strategy<Value = FromCentre> {
+    (any::<u32>(), btree_map(1u64..1000, vec(any::<u8>(), 0..9), 1..5)).prop_map(|(after, entries)| {
+        let after = u64::from(after);
+        let entries = entries.into_iter().map(|(place, bytes)| (Place(after + place), bytes)).collect();
+        FromCentre::Entries(Entries { after: Place(after), entries })
+    })
+}
+
+pub fn from_centre() -> BoxedStrategy<FromCentre> {
+    let follow = (".{0,9}", option::of(store()), place()).prop_map(|(group, known_store, after)| FromCentre::Follow {
+        group,
+        known_store,
+        after,
+    });
+    prop_oneof![
+        follow,
+        store().prop_map(|store| FromCentre::Following { store }),
+        entries(),
+        place().prop_map(|through| FromCentre::Applied { through }),
+    ]
+    .boxed()
+}
+
+pub fn outbox_entry() -> BoxedStrategy<OutboxEntry> {
+    let name = "[a-z][a-z0-9]{0,9}".prop_map(|name| CentreName::new(&name).expect("letters and digits"));
+    let taken = (name, 1..u64::MAX).prop_map(|(from, place)| Taken { from, place: Place(place) });
+    let write =
+        (cell(), effect()).prop_map(|(cell, effect)| Write { cell, operation: Operation::Merge(effect.into()) });
+    (id(), 1..u64::MAX, place(), option::of(taken), vec(write, 1..6))
+        .prop_map(|(client, counter, after, taken, writes)| OutboxEntry {
+            transaction: TransactionId { client: ClientId(client), counter: Counter(counter) },
+            after,
+            taken,
+            writes,
+        })
+        .boxed()
+}

@@ -1,0 +1,41 @@
+//! Every message between data centres, and an entry of an outbox.
+
+use iolite_values::{Counter, TransactionId};
+use iolite_wire::centres::{CentreName, Entries, FromCentre, OutboxEntry, Place, Taken};
+
+use super::session::{client, store};
+use super::values::{every_effect, write};
+use crate::decoders::Content;
+
+fn entry(taken: Option<Taken>) -> OutboxEntry {
+    let transaction = TransactionId { client: client(), counter: Counter(42) };
+    let writes = every_effect().into_iter().map(write).collect();
+    OutboxEntry { transaction, after: Place::new(0, 126), taken, writes }
+}
+
+pub fn all() -> Vec<(&'static str, &'static str, Content)> {
+    let message = |message| Content::FromCentre(vec![message]);
+    let follow = |known_store, after| FromCentre::Follow { group: "shop".into(), known_store, after };
+    let taken = Taken { from: CentreName::new("eu").expect("a name"), place: Place::new(7, 0) };
+    let entries = vec![(Place::new(0, 127), vec![1, 2]), (Place::new(1, 0), vec![3])];
+    vec![
+        (
+            "centre_follow",
+            "the first time, and behind a place of a known store",
+            Content::FromCentre(vec![follow(None, Place::START), follow(Some(store()), Place::new(2, 3))]),
+        ),
+        ("centre_following", "of this store", message(FromCentre::Following { store: store() })),
+        (
+            "centre_entries",
+            "the last one of a page and the first one of the next",
+            message(FromCentre::Entries(Entries { after: Place::new(0, 126), entries })),
+        ),
+        ("centre_applied", "through a place", message(FromCentre::Applied { through: Place::new(1, 0) })),
+        ("from_centre_frame", "a frame", message(FromCentre::Applied { through: Place::new(0, 0) })),
+        (
+            "outbox_entry",
+            "a client's own, and one that was taken from another data centre",
+            Content::OutboxEntry(vec![entry(None), entry(Some(taken))]),
+        ),
+    ]
+}
