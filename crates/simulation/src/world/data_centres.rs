@@ -186,3 +186,23 @@ impl World {
         format!("{}; links were closed for: {:?}", all.join("; "), centres.links.reasons)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_of_three_seeds_have_several_and_all_seeds_of_a_variant_of_theirs() {
+        let several = |needs, broken| (1..=6).filter(|seed| DataCentres::of(*seed, needs, broken).is_some()).count();
+        assert_eq!(several(Needs::Centres, Broken::Nothing), 4);
+        assert_eq!(several(Needs::Centres, Broken::NameAnew), 6);
+        assert_eq!(several(Needs::Anything, Broken::Nothing), 0);
+    }
+
+    #[test]
+    fn every_data_centre_has_a_client() {
+        let centres = DataCentres::of(1, Needs::Centres, Broken::Nothing).expect("this seed has several");
+        let homes: BTreeSet<usize> = (0..CENTRES).map(|client| centres.home(ClientIndex(client))).collect();
+        assert_eq!(homes.len(), CENTRES);
+    }
+}

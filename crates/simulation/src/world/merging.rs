@@ -5,7 +5,7 @@ use iolite_values::Counter;
 use super::World;
 use crate::app::Call;
 use crate::centres::app::STAYING;
-use crate::centres::{CentreEvent, Named, OfCentres};
+use crate::centres::{CentreEvent, Name, Named, OfCentres};
 use crate::history::{Called, ClientIndex};
 
 /// How often a client that is away comes back when its app does something, in thousandths: the first client, the second, and so on.
@@ -44,7 +44,7 @@ impl World {
     }
 
     /// The name of the next call.
-    pub fn next_name(&self) -> i64 {
+    pub fn next_name(&self) -> Name {
         self.next_element
     }
 

@@ -149,3 +149,38 @@ fn check_names(world: &World, last: &Snapshot) -> Result<(), Violation> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use iolite_values::{
+        Attempt, Cell, ClientId, ColumnId, Counter, Effect, Id, Level, Mark, Operation, Timestamp, Value,
+    };
+
+    use super::*;
+    use crate::checker::Completed;
+
+    /// A data centre in which a transaction inserted a friend.
+    fn centre(at: u64, friend: i64) -> Commits {
+        let cell = Cell {
+            table: TableId::of(PEOPLE),
+            row: RowKey::new(&[Value::Int(1)]).expect("short"),
+            column: ColumnId::of("friends"),
+        };
+        let effect = Effect::Insert { value: Value::Int(friend), mark: Mark(7) };
+        let write = Write { cell, operation: Operation::Merge(effect.into()) };
+        let transaction = TransactionId { client: ClientId(Id::from_u128(1)), counter: Counter(1) };
+        let writes = Some(vec![write]);
+        let own = Completed { transaction, attempt: Attempt(1), mutation: None, writes, level: Level::Strict };
+        Commits { by_time: [(Timestamp::from_u64(at), own)].into(), ..Commits::default() }
+    }
+
+    #[test]
+    fn one_id_with_two_contents_is_found() {
+        let mut merging = BTreeMap::new();
+        assert_eq!(note_effects(&centre(1, 3), &mut merging), Ok(()));
+        assert_eq!(note_effects(&centre(2, 3), &mut merging), Ok(()), "the same at another time");
+        assert_eq!(merging.len(), 1, "its effects count once");
+        let found = note_effects(&centre(3, 4), &mut merging).map_err(|violation| violation.invariant);
+        assert_eq!(found, Err(Invariant::ExactlyOnce));
+    }
+}
