@@ -11,9 +11,9 @@ const SEED: u64 = 2;
 const MILLISECOND: Moment = 1_000_000;
 const SECOND: Moment = 1_000 * MILLISECOND;
 const CALLS: i64 = 300;
-const CALLS_LATER: i64 = 600;
-/// The other data centres are down for so long: the feed that is held back is given up meanwhile.
-const AWAY: Moment = 640 * SECOND;
+const CALLS_LATER: i64 = 200;
+/// The other data centres are down for so long: more than the minute for which a store keeps its history.
+const AWAY: Moment = 80 * SECOND;
 
 /// # Errors
 /// A sentence for people that says what was seen instead.
