@@ -5,6 +5,7 @@
 
 use std::ops::RangeInclusive;
 
+use iolite_causal::Broken as BrokenCentre;
 use iolite_client::{Broken as BrokenClient, BrokenRows};
 use iolite_gateway::Broken as BrokenGateway;
 use iolite_replication::Broken as BrokenReplica;
@@ -53,6 +54,10 @@ pub enum Broken {
     RunAgainAfterSent,
     SendBeforeStored,
     StampByClock,
+    ShowBeforeDurable,
+    NameAnew,
+    ApplySideBySide,
+    ShipFromHistory,
 }
 
 /// Who leaves the rule out.
@@ -61,6 +66,8 @@ enum Where {
     Replica(BrokenReplica),
     Gateway(BrokenGateway),
     Client(BrokenClient),
+    /// A data centre's part in its group.
+    Centre(BrokenCentre),
     /// None of these: whoever hosts them does.
     Hosts,
 }
@@ -80,7 +87,7 @@ struct Variant {
 }
 
 /// All that can be taken out, in the order in which they are listed.
-const VARIANTS: [Variant; 34] = [
+const VARIANTS: [Variant; 38] = [
     Variant {
         broken: Broken::SkipReadValidation,
         name: "skip-read-validation",
@@ -354,6 +361,38 @@ const VARIANTS: [Variant; 34] = [
         needs: Needs::Centres,
         seeds: Some(1..=60),
     },
+    Variant {
+        broken: Broken::ShowBeforeDurable,
+        name: "show-before-durable",
+        rule: "what one data centre has is shown and confirmed, before a second one has it",
+        place: Where::Centre(BrokenCentre::ShowBeforeDurable),
+        needs: Needs::Centres,
+        seeds: Some(1..=60),
+    },
+    Variant {
+        broken: Broken::NameAnew,
+        name: "name-anew",
+        rule: "what is taken from another data centre is committed under an id of the taker's own",
+        place: Where::Centre(BrokenCentre::NameAnew),
+        needs: Needs::Centres,
+        seeds: Some(1..=60),
+    },
+    Variant {
+        broken: Broken::ApplySideBySide,
+        name: "apply-side-by-side",
+        rule: "entries of another data centre are applied without waiting for what they rest on",
+        place: Where::Centre(BrokenCentre::ApplySideBySide),
+        needs: Needs::Centres,
+        seeds: Some(1..=60),
+    },
+    Variant {
+        broken: Broken::ShipFromHistory,
+        name: "ship-from-history",
+        rule: "other data centres get what is in memory, and not what the outbox has kept",
+        place: Where::Centre(BrokenCentre::ShipFromHistory),
+        needs: Needs::Centres,
+        seeds: Some(1..=60),
+    },
 ];
 
 impl Broken {
@@ -407,6 +446,14 @@ impl Broken {
         match self.place() {
             Where::Client(broken) => broken,
             _ => BrokenClient::Nothing,
+        }
+    }
+
+    /// What a data centre leaves out.
+    pub fn of_centre(self) -> BrokenCentre {
+        match self.place() {
+            Where::Centre(broken) => broken,
+            _ => BrokenCentre::Nothing,
         }
     }
 

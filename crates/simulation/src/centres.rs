@@ -11,5 +11,7 @@ mod snapshot;
 mod told;
 
 pub use app::{Named, OfCentres};
+pub use checker::check;
 pub use live::live;
+pub use names::Name;
 pub use told::{CentreEvent, CentresTold, Views};

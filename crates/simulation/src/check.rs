@@ -2,6 +2,7 @@
 //!
 //! Invariant: every check runs worlds from fixed seeds, so it passes or fails the same way on every machine.
 
+mod k_away;
 mod last_state;
 
 use std::time::Duration;
@@ -32,10 +33,11 @@ impl Check {
 }
 
 /// All checks. The longest stands first, so that cores which share them end together.
-pub const CHECKS: [Check; 7] = [
+pub const CHECKS: [Check; 8] = [
     Check { rule: "the anomaly of Figure 9 is found and told as a timeline", run: figure_9_is_told },
     Check { rule: "rounds of the game go on while a gateway, a replica and a client are killed", run: game_goes_on },
     Check { rule: "the worlds of all variants pass with nothing taken out", run: worlds_of_variants_pass },
+    Check { rule: "300 calls end no session while K data centres cannot be reached", run: k_away::calls_go_on },
     Check { rule: "equal seeds give equal runs", run: equal_seeds_are_equal },
     Check { rule: "a watcher that missed the last state is found", run: last_state::missed_by_a_watcher },
     Check { rule: "a text that clients show or replicas have otherwise is found", run: last_state::texts_otherwise },

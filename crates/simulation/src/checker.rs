@@ -37,7 +37,7 @@ pub use commits::{Commits, Completed, confirmed};
 pub use delivery::check_last as check_delivered;
 pub use last::check_last;
 pub use replay::by_row;
-pub use rest::{check_replicas, rows_of_store};
+pub use rest::{check_replicas, rows_of_stores};
 pub use strict::{Before, Clash, Cycle, Step};
 pub use texts::{check_shown, check_stored};
 

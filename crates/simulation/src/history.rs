@@ -41,8 +41,10 @@ pub struct History {
     pub tickets: BTreeMap<Ticket, TicketCall>,
     pub sightings: Vec<Sighting>,
     pub refusals: Vec<Refusal>,
-    /// The histories of the store, in the order in which they began. The last one goes on.
+    /// The histories of the store, in the order in which they began. The last one goes on. With several data centres each has one, and all go on.
     pub stores: BTreeMap<StoreIncarnation, StoreHistory>,
+    /// Each replica is a store of its own, behind the gateway of the same number.
+    pub has_several_centres: bool,
     /// Which version of the app each client was started with last.
     pub versions: BTreeMap<ClientIndex, SchemaVersion>,
     /// What gateways asked of the store that each history is of.
@@ -292,7 +294,7 @@ impl History {
         let own = self.stores.entry(store).or_default().replicas.entry(replica).or_default();
         own.shard = shard;
         own.recovered(next, records);
-        assert_eq!(self.stores.keys().next_back(), Some(&store), "an earlier history goes on");
+        assert_eq!(self.store_of(replica), store, "an earlier history goes on");
     }
 
     /// A gateway gave its coordinator something to do.
@@ -304,7 +306,7 @@ impl History {
             Request::Commit { transaction, .. } => {
                 let last = self.last_given.entry(transaction.id.client).or_default();
                 *last = transaction.id.counter.max(*last);
-                self.calls_going_on().note_submission(now.instant.as_nanos(), transaction);
+                self.calls_of(gateway).note_submission(now.instant.as_nanos(), transaction);
                 self.timeline.note_submission(gateway, transaction, Timestamp::new(now.wall.as_micros(), gateway));
             }
             Request::Acknowledge { client, through } => {
@@ -321,7 +323,7 @@ impl History {
 
     /// A coordinator told its gateway what became of something.
     pub fn note_report(&mut self, now: Now, gateway: CoordinatorId, own: TransactionId, completion: &Completion) {
-        self.calls_going_on().note_report(now.instant.as_nanos(), own, completion);
+        self.calls_of(gateway).note_report(now.instant.as_nanos(), own, completion);
         self.timeline.note_report(gateway, own, completion);
     }
 
@@ -335,8 +337,7 @@ impl History {
         next: Position,
         records: &[iolite_engine::RecoveredRecord],
     ) -> Noticed {
-        let store = self.stores.values().next_back().expect("a store was started");
-        let Some(own) = store.replicas.get(&replica) else { return Noticed::Whole };
+        let Some(own) = self.stores[&self.store_of(replica)].replicas.get(&replica) else { return Noticed::Whole };
         own.check_records(records);
         if own.durable.is_none_or(|durable| next > durable) {
             return Noticed::Whole;
@@ -367,8 +368,20 @@ impl History {
         self.calls_of_stores.get(&store).unwrap_or(&NONE)
     }
 
-    fn calls_going_on(&mut self) -> &mut StoreCalls {
-        let store = self.store_going_on();
+    /// The history that a replica is of.
+    fn store_of(&self, replica: ReplicaId) -> StoreIncarnation {
+        let own = self.stores.iter().find(|(_, store)| store.replicas.contains_key(&replica));
+        let own = own.filter(|_| self.has_several_centres);
+        own.map_or_else(|| self.store_going_on(), |(store, _)| *store)
+    }
+
+    /// The history that a gateway stands in front of.
+    pub fn store_behind(&self, gateway: usize) -> StoreIncarnation {
+        self.store_of(ReplicaId(gateway as u64))
+    }
+
+    fn calls_of(&mut self, gateway: CoordinatorId) -> &mut StoreCalls {
+        let store = self.store_behind(usize::from(gateway.number()));
         self.calls_of_stores.entry(store).or_default()
     }
 
@@ -387,8 +400,8 @@ impl History {
     }
 
     fn going_on(&mut self, replica: ReplicaId) -> &mut ReplicaHistory {
-        let store = self.stores.values_mut().next_back().expect("a store was started");
-        store.replicas.entry(replica).or_default()
+        let store = self.store_of(replica);
+        self.stores.entry(store).or_default().replicas.entry(replica).or_default()
     }
 }
 

@@ -82,6 +82,8 @@ const CONFIRMED: u64 = 20_000;
 const ROW_EVENTS_OF_EACH_KIND: u64 = 100;
 /// In the world of tables that merge.
 const CENTRE_EVENTS_OF_EACH_KIND: u64 = 100;
+/// A run loses a data centre once at most, and has one away for long once at most.
+const CENTRES_GONE: u64 = 20;
 const SEEDS: u64 = 300;
 /// In fewer than so many, chance decides what is rare.
 const SEEDS_JUDGED_MIN: u64 = 60;
@@ -170,8 +172,8 @@ impl Report {
             WorldKind::Rows => {
                 too_rare("the event", &self.row_events, &RowEvent::ALL, |_| self.share(ROW_EVENTS_OF_EACH_KIND))
             }
-            WorldKind::Centres => too_rare("the event", &self.centre_events, &CentreEvent::ALL, |_| {
-                self.share(CENTRE_EVENTS_OF_EACH_KIND)
+            WorldKind::Centres => too_rare("the event", &self.centre_events, &CentreEvent::ALL, |event| {
+                self.share(centre_events_wanted(event))
             }),
         });
         failures
@@ -193,6 +195,24 @@ impl Report {
             failures.push(format!("{} mutations were confirmed, and should have been {wanted}", self.confirmed));
         }
         failures
+    }
+}
+
+fn centre_events_wanted(event: CentreEvent) -> u64 {
+    match event {
+        CentreEvent::LongAway | CentreEvent::Destroyed => CENTRES_GONE,
+        CentreEvent::CalledOffline
+        | CentreEvent::RestartedHolding
+        | CentreEvent::RestartedSent
+        | CentreEvent::Parted
+        | CentreEvent::Unposted
+        | CentreEvent::Went
+        | CentreEvent::Came
+        | CentreEvent::CutBetween
+        | CentreEvent::Isolated
+        | CentreEvent::OneWay
+        | CentreEvent::Stopped
+        | CentreEvent::MostStopped => CENTRE_EVENTS_OF_EACH_KIND,
     }
 }
 

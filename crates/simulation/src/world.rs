@@ -3,9 +3,12 @@
 //! Invariant: everything that happens follows from the seed. Nothing here reads a clock, a file or a hash map's order.
 
 mod apps;
+mod centre_faults;
+mod centre_links;
 mod checked;
 mod client_node;
 mod client_process;
+mod data_centres;
 mod device;
 mod disks;
 mod editing;
@@ -37,7 +40,7 @@ use std::time::Duration;
 use iolite_client::View;
 use iolite_engine::MemoryDisk;
 use iolite_machine::{Instant, Machine, Now, WallTime};
-use iolite_replication::node::ReplicaId;
+use iolite_replication::node::{Group, ReplicaId};
 use iolite_replication::{Replica, Retention, ShardMap};
 use sha2::{Digest, Sha256};
 
@@ -58,6 +61,8 @@ use crate::topology::Topology;
 
 pub use client_node::ClientNode;
 use client_node::ClientSettings;
+pub use data_centres::CENTRES;
+use data_centres::DataCentres;
 pub use editing::PagesShown;
 use events::{Event, Events, ServerEvent, TabEvent};
 use front_node::FrontNode;
@@ -90,6 +95,8 @@ pub struct World {
     moment: Moment,
     events: Events,
     topology: Topology,
+    /// If there are several.
+    centres: Option<DataCentres>,
     /// The shards and their groups, as operators know them: what gateways are started with.
     map: ShardMap,
     operating: Operating,
@@ -136,6 +143,11 @@ impl Size {
         let (clients, fronts) = (random.between(2, 5) as usize, random.between(1, 2) as usize);
         Size { clients, fronts, calls_each: random.between(30, 130) as u32 }
     }
+
+    /// Each of several data centres has a gateway and a client.
+    fn in_centres(self, are_several: bool) -> Size {
+        if are_several { Size { clients: self.clients.max(CENTRES), fronts: CENTRES, ..self } } else { self }
+    }
 }
 
 impl World {
@@ -143,7 +155,8 @@ impl World {
     pub fn new(seed: u64, broken: Broken, needs: Needs) -> World {
         let mut random = Random::from_seed(seed);
         let (roughness, habits) = (Roughness::random(&mut random), Habits::random(&mut random));
-        let size = needs.size(Size::random(&mut random));
+        let centres = DataCentres::of(seed, needs, broken);
+        let size = needs.size(Size::random(&mut random)).in_centres(centres.is_some());
         let age = Duration::from_millis(random.between(200, 20_000));
         let retention = Retention { age, operations_max: 5_000 };
         let topology = needs.topology(Topology::random(&mut random));
@@ -158,6 +171,7 @@ impl World {
             moment: 0,
             events: Events::default(),
             topology,
+            centres,
             operating: Operating::new(needs.operators(drawn), &map),
             map,
             retention,
@@ -183,6 +197,7 @@ impl World {
             trace: Sha256::new(),
             random,
         };
+        world.history.has_several_centres = world.centres.is_some();
         world.start_replicas();
         world.populate(size);
         world
@@ -190,9 +205,15 @@ impl World {
 
     fn start_replicas(&mut self) {
         let (retention, broken, is_alone) = (self.retention, self.broken, self.topology.is_alone());
-        for (id, group) in self.topology.replicas() {
+        let place = |(id, group): (ReplicaId, Group)| {
             let extent = self.map.extent(group.shard).expect("a shard of the map");
-            let place = Place { id, group, extent, origin: None, retention, broken, is_alone };
+            Place { id, group, extent, origin: None, retention, broken, is_alone }
+        };
+        let places: Vec<Place> = match self.centres {
+            Some(_) => self.places_of_centres(),
+            None => self.topology.replicas().into_iter().map(place).collect(),
+        };
+        for place in places {
             let skew = self.needs.other_clock(skew(&mut self.random));
             self.start_first(place, skew);
         }
@@ -201,13 +222,13 @@ impl World {
     fn populate(&mut self, size: Size) {
         for number in 0..size.fronts {
             let now = self.now_of_front(number);
-            let shards = self.map.clone();
-            let front = FrontNode::start(now, number as u16, shards, &self.habits, self.broken, &mut self.random);
+            let front = self.new_front(number, now);
             self.fronts.push(Process::Up(Box::new(front)));
         }
         for index in 0..size.clients {
             let now = self.now_of_client(ClientIndex(index));
-            let gateways = NonZeroU16::new(size.fronts as u16).expect("a run has gateways");
+            let known = if self.centres.is_some() { 1 } else { size.fronts as u16 };
+            let gateways = NonZeroU16::new(known).expect("a run has gateways");
             let batch = self.habits.batch_period(&mut self.random);
             let settings = ClientSettings { limits: self.habits.client_limits, gateways, batch };
             let version = self.habits.calls.first_version();
@@ -226,6 +247,8 @@ impl World {
         }
         self.open_accounts(Now::default());
         self.plan_faults();
+        self.plan_centre_faults();
+        (0..size.fronts).for_each(|front| self.dial_all_centres(front));
         self.events.add(1_000_000, Event::Server(ServerEvent::Checkpoint));
     }
 
@@ -278,6 +301,7 @@ impl World {
             self.clients[index].go_online(now.instant);
         }
         self.links.speed_up();
+        self.heal_centres();
         for id in self.stores.keys().copied().collect::<Vec<_>>() {
             self.make_room(id);
         }
@@ -287,12 +311,13 @@ impl World {
     /// for a while on a link that is gone, because what says so was lost.
     pub fn is_linked(&self) -> bool {
         let is_linked = |node: &ClientNode| node.is_online() && self.links.is_clear_for(node.index, self.moment);
-        self.clients.iter().all(|node| is_linked(node) && node.tabs.values().all(TabNode::is_up_to_date))
+        let mut with_home = self.clients.iter().filter(|node| self.has_home(node.index));
+        with_home.all(|node| is_linked(node) && node.tabs.values().all(TabNode::is_up_to_date))
     }
 
     /// Everything that was called has ended, and is stored as ended.
     pub fn is_at_rest(&self) -> bool {
-        self.clients.iter().all(ClientNode::is_quiet)
+        self.clients.iter().filter(|node| self.has_home(node.index)).all(ClientNode::is_quiet)
     }
 
     /// The replicas that are up.

@@ -25,6 +25,10 @@ pub fn live(world: &mut World) -> Result<(), Violation> {
             return Err(wrong.clone());
         }
     }
+    world.send_one_away();
+    if let Some(wrong) = &world.history.centres.wrong {
+        return Err(wrong.clone());
+    }
     world.heal();
     world.step_until(REST_AT_MOST, "everything rests", World::is_at_rest)?;
     world.step_until(LINKED_WITHIN, "every client finds its link anew", World::is_linked)?;

@@ -42,6 +42,13 @@ impl Names {
         self.words.iter_mut().zip(&others.words).for_each(|(own, other)| *own |= other);
     }
 
+    /// Adds those of others that are none of `without`.
+    pub fn add_without(&mut self, others: &Names, without: &Names) {
+        let mut added = others.clone();
+        added.words.iter_mut().zip(&without.words).for_each(|(own, without)| *own &= !without);
+        self.add(&added);
+    }
+
     /// The first of these names that is one of `wanted`, and none of `present`.
     pub fn first_lacking(&self, wanted: &Names, present: &Names) -> Option<Name> {
         let words = self.words.iter().zip(&wanted.words).enumerate();
@@ -92,5 +99,8 @@ mod tests {
         let mut all = names(&[3]);
         all.add(&required);
         assert_eq!(all.iter().collect::<Vec<_>>(), [1, 3, 70, 200]);
+        let mut some = names(&[5]);
+        some.add_without(&all, &names(&[3, 200, 300]));
+        assert_eq!(some, names(&[1, 5, 70]));
     }
 }

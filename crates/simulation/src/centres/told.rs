@@ -60,6 +60,10 @@ pub struct Sees {
     pub durable: Names,
     /// Calls that this life was told to be confirmed.
     pub confirmed: Names,
+    /// Own calls, of all lives.
+    called: Names,
+    /// Calls of others that it was shown, and own ones that were confirmed, in any life: no data centre's end may take them.
+    pub promised: Names,
     /// The confirmed names that were shown before a batch was given to the storage.
     given: BTreeMap<PersistId, Names>,
     /// Likewise, before the last batch that is stored.
@@ -119,6 +123,7 @@ impl CentresTold {
     }
 
     pub fn note_called(&mut self, client: ClientIndex, name: Name) {
+        self.client(client).called.insert(name);
         let mut past = self.client(client).known.clone();
         past.insert(name);
         self.calls.insert(name, CallTold { client, past, did: None });
@@ -160,6 +165,7 @@ impl CentresTold {
     pub fn note_confirmed(&mut self, client: ClientIndex, name: Name) {
         let own = self.client(client);
         own.confirmed.insert(name);
+        own.promised.insert(name);
         own.durable.insert(name);
     }
 
@@ -202,6 +208,7 @@ impl CentresTold {
         let names = snapshot.names();
         let own = self.client(client);
         own.known.add(&names);
+        own.promised.add_without(&names, &own.called);
         own.shown.entry(view).or_default().add(&names);
         self.last.insert((client, view), snapshot);
     }
@@ -225,10 +232,24 @@ pub enum CentreEvent {
     Went,
     /// Somebody was inserted.
     Came,
+    /// Links between two data centres were cut.
+    CutBetween,
+    /// A data centre was cut off from the others, for seconds or for long.
+    Isolated,
+    /// What one data centre says to another one waited.
+    OneWay,
+    /// A data centre crashed as a whole.
+    Stopped,
+    /// Two of three crashed, so that K could not be reached.
+    MostStopped,
+    /// A data centre was cut off for more than a minute.
+    LongAway,
+    /// A data centre was destroyed, disk and all.
+    Destroyed,
 }
 
 impl CentreEvent {
-    pub const ALL: [CentreEvent; 7] = [
+    pub const ALL: [CentreEvent; 14] = [
         CentreEvent::CalledOffline,
         CentreEvent::RestartedHolding,
         CentreEvent::RestartedSent,
@@ -236,6 +257,13 @@ impl CentreEvent {
         CentreEvent::Unposted,
         CentreEvent::Went,
         CentreEvent::Came,
+        CentreEvent::CutBetween,
+        CentreEvent::Isolated,
+        CentreEvent::OneWay,
+        CentreEvent::Stopped,
+        CentreEvent::MostStopped,
+        CentreEvent::LongAway,
+        CentreEvent::Destroyed,
     ];
 
     /// Whether it is one that a call makes.

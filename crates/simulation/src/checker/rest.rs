@@ -22,9 +22,9 @@ pub fn check_replicas(world: &World) -> Result<(), Violation> {
     groups(world).values().try_for_each(|replicas| check_group(replicas))
 }
 
-/// The rows that the only replica of the store has at last; none while it is down.
-pub fn rows_of_store(world: &World) -> BTreeMap<(TableId, RowKey), &Row> {
-    world.replicas().next().map(rows_of).unwrap_or_default()
+/// The rows that each store of one replica has at last; none of one that is down.
+pub fn rows_of_stores(world: &World) -> impl Iterator<Item = BTreeMap<(TableId, RowKey), &Row>> {
+    world.replicas().map(rows_of)
 }
 
 /// The replicas that take part in each shard.

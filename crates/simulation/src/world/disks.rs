@@ -44,9 +44,7 @@ impl World {
         self.faults.add(Fault::DiskFull, 1);
         let down = self.random.between(1, 400) * MILLISECOND;
         self.crash_replica(id, false, false, down);
-        if self.topology.is_alone() {
-            (0..self.fronts.len()).for_each(|front| self.stop_front(front, down));
-        }
+        self.fronts_with(id).into_iter().for_each(|front| self.stop_front(front, down));
     }
 
     /// A bit of a disk may have changed while its process was down. Says whether the replica may start: one that would not is replaced, if its group

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use iolite_causal::LinkId as CentreLinkId;
 use iolite_client::TabId;
 use iolite_gateway::SessionId;
 use iolite_machine::PersistId;
@@ -24,6 +25,8 @@ pub enum Event {
     /// A tab tries again what it was told has failed.
     StoreAgain(ClientIndex, Writer),
     Fault(PlannedFault),
+    Centre(CentreLinkEvent),
+    CentreFault(CentreFault),
 }
 
 /// What happens between a client and a gateway.
@@ -149,6 +152,46 @@ pub enum PlannedFault {
     StandStill,
     FillDisk,
     Operate,
+}
+
+/// What happens on a link between data centres. Its ends are 0, which dialled, and 1.
+#[derive(Clone, Debug)]
+pub enum CentreLinkEvent {
+    /// From a life of a gateway.
+    Dial {
+        from: usize,
+        to: usize,
+        life: u64,
+    },
+    Opens {
+        link: CentreLinkId,
+        end: usize,
+    },
+    Frame {
+        link: CentreLinkId,
+        end: usize,
+        frame: Vec<u8>,
+    },
+    Closes {
+        link: CentreLinkId,
+        end: usize,
+    },
+}
+
+/// A fault of data centres.
+#[derive(Clone, Copy, Debug)]
+pub enum CentreFault {
+    /// Links between two are cut for a short while.
+    Cut,
+    /// One is cut off from all others, mostly for long.
+    Isolate,
+    /// What one says to another one waits.
+    Wait,
+    /// One or two crash.
+    Stop,
+    /// One is going to be destroyed.
+    Lose,
+    Destroy(usize),
 }
 
 impl PlannedFault {

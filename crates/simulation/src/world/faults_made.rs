@@ -4,7 +4,6 @@ use iolite_engine::MemoryDisk;
 use iolite_replication::node::ReplicaId;
 
 use super::events::{Event, PlannedFault, ServerEvent, SessionEvent};
-use super::front_node::FrontNode;
 use super::links::{LinkId, Slow, Way};
 use super::server::{End, Store};
 use super::store_node::StoreNode;
@@ -125,11 +124,8 @@ impl World {
         let down = self.random.between(1, 400) * MILLISECOND;
         for id in ids.into_iter().filter(|id| is_blackout || *id == one) {
             self.crash_replica(id, power_cut, history_lost, down);
-        }
-        if with_fronts && (self.topology.is_alone() || is_blackout) {
-            for front in 0..self.fronts.len() {
-                self.stop_front(front, down);
-            }
+            let fronts = if is_blackout { (0..self.fronts.len()).collect() } else { self.fronts_with(id) };
+            fronts.into_iter().filter(|_| with_fronts).for_each(|front| self.stop_front(front, down));
         }
     }
 
@@ -235,14 +231,18 @@ impl World {
             self.occasions.add(Occasion::GatewayLostUndelivered, u64::from(awaits));
             self.break_link(link, true, false);
         }
+        self.end_centre_links(front);
         self.events.add(self.moment + down, Event::Server(ServerEvent::StartFront(front)));
     }
 
     pub(super) fn start_front(&mut self, front: usize) {
+        if self.centres.as_ref().is_some_and(|centres| centres.lost.contains(&front)) {
+            return;
+        }
         let now = self.now_of_front(front);
-        let shards = self.map.clone();
-        let node = FrontNode::start(now, front as u16, shards, &self.habits, self.broken, &mut self.random);
+        let node = self.new_front(front, now);
         self.fronts[front] = Process::Up(Box::new(node));
+        self.dial_all_centres(front);
     }
 
     fn crash_client(&mut self) {

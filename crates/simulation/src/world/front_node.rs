@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use iolite_access::{Access, DevelopmentToken};
 use iolite_catalog::SchemaPolicy;
+use iolite_causal::{Centres, LinkInput, LinkOutput};
 use iolite_gateway::{Gateway, Input, Output, SessionId, Settings, Without};
 use iolite_machine::{Instant, Machine, Now};
 use iolite_replication::node::{FromReplica, Life, ReplicaId, ToReplica};
@@ -39,6 +40,8 @@ enum Asker {
 pub struct FrontNode {
     pub gateway: Checked<Gateway>,
     pub coordinator: Checked<Coordinator>,
+    /// Its part in the group of data centres, if there are several.
+    pub centres: Option<Checked<Centres>>,
     id: CoordinatorId,
     pub(super) sessions: BTreeMap<SessionId, Codec>,
     open_calls: OpenCalls,
@@ -68,6 +71,7 @@ pub enum Leaving {
     ToReplica(ReplicaId, ToReplica),
     ToClient(SessionId, Vec<u8>),
     Close(SessionId),
+    ToCentre(LinkOutput),
 }
 
 impl FrontNode {
@@ -98,6 +102,7 @@ impl FrontNode {
         FrontNode {
             gateway: Checked::new(gateway),
             coordinator: Checked::new(coordinator),
+            centres: None,
             id,
             sessions: BTreeMap::new(),
             open_calls: OpenCalls::default(),
@@ -106,6 +111,18 @@ impl FrontNode {
             out: BTreeSet::new(),
             asking: Asking::default(),
             last_command: 0,
+        }
+    }
+
+    /// The same as one of several data centres.
+    pub fn with_centres(self, now: Now, settings: iolite_causal::Settings) -> FrontNode {
+        FrontNode { centres: Some(Checked::new(Centres::new(now, settings))), ..self }
+    }
+
+    /// Something happened on a link with another data centre.
+    pub fn centre(&mut self, now: Now, input: LinkInput) {
+        if let Some(centres) = &mut self.centres {
+            centres.handle(now, iolite_causal::Input::Link(input));
         }
     }
 
@@ -180,15 +197,19 @@ impl FrontNode {
     }
 
     pub fn deadline(&self) -> Option<Instant> {
-        [self.gateway.deadline(), self.coordinator.deadline()].into_iter().flatten().min()
+        let centres = self.centres.as_ref().and_then(|centres| centres.deadline());
+        [self.gateway.deadline(), self.coordinator.deadline(), centres].into_iter().flatten().min()
     }
 
     pub fn on_deadline(&mut self, now: Now) {
         self.gateway.on_deadline(now);
         self.coordinator.on_deadline(now);
+        if let Some(centres) = &mut self.centres {
+            centres.on_deadline(now);
+        }
     }
 
-    /// Carries what gateway and coordinator say to each other, until both are silent.
+    /// Carries what gateway, coordinator and the part between them say to each other, until all are silent.
     pub fn settle(
         &mut self,
         now: Now,
@@ -216,26 +237,23 @@ impl FrontNode {
                         let number = self.asking.begin(Asker::Gateway(id));
                         self.open_calls.note_request(number, &request);
                         history.note_request(now, self.id, &request);
-                        self.coordinator.handle(now, CoordinatorInput::Request(number, request));
+                        self.ask(now, number, request);
                     }
                     Output::Blobs(_link, _output) => {}
                     Output::GiveUp(id) => {
                         if let Some(number) = self.asking.give_up(Asker::Gateway(id)) {
-                            self.coordinator.handle(now, CoordinatorInput::GiveUp(number));
+                            self.give_up(now, number);
                         }
                     }
                 }
+            } else if let Some(output) = self.centres.as_mut().and_then(Checked::poll) {
+                self.take_from_centres(now, output, history, &mut leaving);
             } else if let Some(output) = self.coordinator.poll() {
                 match output {
-                    CoordinatorOutput::Event(event) => {
-                        if let Event::Reply(id, reply) = &event
-                            && let Some((transaction, completion)) = self.open_calls.completed(*id, reply)
-                        {
-                            history.note_report(now, self.id, transaction, &completion);
-                        }
-                        self.note_fed(now, &event, history);
-                        self.on_event(now, event);
-                    }
+                    CoordinatorOutput::Event(event) => match &mut self.centres {
+                        Some(centres) => centres.handle(now, iolite_causal::Input::Store(event)),
+                        None => self.on_event(now, event, history),
+                    },
                     CoordinatorOutput::ToReplica { to, message } => {
                         history.timeline.note_message(to, &message);
                         leaving.push(Leaving::ToReplica(to, message));
@@ -269,8 +287,46 @@ impl FrontNode {
         }
     }
 
+    fn ask(&mut self, now: Now, number: RequestId, request: Request) {
+        match &mut self.centres {
+            Some(centres) => centres.handle(now, iolite_causal::Input::Request(number, request)),
+            None => self.coordinator.handle(now, CoordinatorInput::Request(number, request)),
+        }
+    }
+
+    fn give_up(&mut self, now: Now, number: RequestId) {
+        match &mut self.centres {
+            Some(centres) => centres.handle(now, iolite_causal::Input::GiveUp(number)),
+            None => self.coordinator.handle(now, CoordinatorInput::GiveUp(number)),
+        }
+    }
+
+    fn take_from_centres(
+        &mut self,
+        now: Now,
+        output: iolite_causal::Output,
+        history: &mut History,
+        leaving: &mut Vec<Leaving>,
+    ) {
+        match output {
+            iolite_causal::Output::Request(number, request) => {
+                self.coordinator.handle(now, CoordinatorInput::Request(number, request));
+            }
+            iolite_causal::Output::GiveUp(number) => self.coordinator.handle(now, CoordinatorInput::GiveUp(number)),
+            iolite_causal::Output::Hold(at) => self.coordinator.handle(now, CoordinatorInput::Hold(at)),
+            iolite_causal::Output::Event(event) => self.on_event(now, event, history),
+            iolite_causal::Output::Link(output) => leaving.push(Leaving::ToCentre(output)),
+        }
+    }
+
     /// A reply is for its asker, everything else for all.
-    fn on_event(&mut self, now: Now, event: Event) {
+    fn on_event(&mut self, now: Now, event: Event, history: &mut History) {
+        if let Event::Reply(id, reply) = &event
+            && let Some((transaction, completion)) = self.open_calls.completed(*id, reply)
+        {
+            history.note_report(now, self.id, transaction, &completion);
+        }
+        self.note_fed(now, &event, history);
         self.note_resolved(&event);
         let event = match event {
             Event::Reply(number, reply) => match self.asking.answered(number) {
@@ -293,6 +349,9 @@ impl FrontNode {
     pub fn validate(&mut self) {
         self.gateway.validate();
         self.coordinator.validate();
+        if let Some(centres) = &mut self.centres {
+            centres.validate();
+        }
     }
 }
 

@@ -25,6 +25,8 @@ impl World {
             Event::Stored(client) => self.stored(client),
             Event::StoreAgain(client, writer) => self.store_again(client, writer),
             Event::Fault(fault) => self.make_fault(fault),
+            Event::Centre(event) => self.on_centre_link_event(event),
+            Event::CentreFault(fault) => self.make_centre_fault(fault),
         }
     }
 

@@ -5,7 +5,7 @@ use iolite_values::Counter;
 use super::World;
 use crate::app::Call;
 use crate::centres::app::STAYING;
-use crate::centres::{CentreEvent, Named, OfCentres};
+use crate::centres::{CentreEvent, Name, Named, OfCentres};
 use crate::history::{Called, ClientIndex};
 
 /// How often a client that is away comes back when its app does something, in thousandths: the first client, the second, and so on.
@@ -43,7 +43,12 @@ impl World {
         self.centre_events.add(CentreEvent::CalledOffline, u64::from(is_away));
     }
 
-    fn call_named(&mut self, client: ClientIndex, what: OfCentres) {
+    /// The name of the next call.
+    pub fn next_name(&self) -> Name {
+        self.next_element
+    }
+
+    pub fn call_named(&mut self, client: ClientIndex, what: OfCentres) {
         let name = self.next_element;
         self.next_element += 1;
         let now = self.now_of_client(client);
@@ -53,7 +58,8 @@ impl World {
 
     /// Every client visits somebody.
     pub fn visit_once_more(&mut self) {
-        for client in (0..self.clients.len()).map(ClientIndex) {
+        let with_home = (0..self.clients.len()).map(ClientIndex).filter(|client| self.has_home(*client));
+        for client in with_home.collect::<Vec<_>>() {
             let of = self.random.below(STAYING as u64) as i64;
             self.call_named(client, OfCentres::Visit { of, amount: 1 });
         }

@@ -42,7 +42,7 @@ impl World {
 
     pub(super) fn connect(&mut self, client: ClientIndex, Gateway(front): Gateway) {
         let life = self.clients[client.0].life;
-        let front = usize::from(front);
+        let front = self.front_of(client, usize::from(front));
         let at = self.session_arrival();
         if let Process::Down(()) = self.fronts[front] {
             return self.events.add(at, Event::Session(SessionEvent::LinkFails { client, life }));
@@ -88,6 +88,7 @@ impl World {
                     self.events.add(at, Event::Session(SessionEvent::FrameDown { link, frame }));
                 }
             }
+            Leaving::ToCentre(output) => self.take_from_centre(front, output),
             Leaving::Close(session) => {
                 let at = self.session_arrival();
                 let link = LinkId(session.0);

@@ -5,8 +5,10 @@
 //! happens, unless it ends before.
 
 use iolite_gateway::SessionId;
+use iolite_replication::node::ReplicaId;
 
-use super::events::{Event, ServerEvent, SessionEvent};
+use super::data_centres::CENTRES;
+use super::events::{CentreLinkEvent, Event, ServerEvent, SessionEvent};
 use super::server::End;
 use super::{Process, World};
 use crate::faults::Fault;
@@ -19,7 +21,10 @@ impl World {
     pub(super) fn stand_still(&mut self) {
         let until = self.moment + self.random.between(10, 3_000) * MILLISECOND;
         let mut ends = self.ends();
-        if !self.topology.is_alone() {
+        if self.centres.is_some() {
+            let centre = self.random.below(CENTRES as u64) as usize;
+            ends = vec![End::Front(centre), End::Replica(ReplicaId(centre as u64))];
+        } else if !self.topology.is_alone() {
             let place = self.random.below(ends.len() as u64) as usize;
             ends = vec![ends[place]];
         }
@@ -93,7 +98,20 @@ impl World {
                 | SessionEvent::CloseDown(_)
                 | SessionEvent::ResetArrives(_) => None,
             },
-            Event::Work(_) | Event::Tab(..) | Event::Stored(_) | Event::StoreAgain(..) | Event::Fault(_) => None,
+            Event::Centre(event) => match event {
+                CentreLinkEvent::Dial { from, .. } => Some(End::Front(*from)),
+                CentreLinkEvent::Opens { link, end }
+                | CentreLinkEvent::Frame { link, end, .. }
+                | CentreLinkEvent::Closes { link, end } => {
+                    self.centres.as_ref()?.links.centre_at(*link, *end).map(End::Front)
+                }
+            },
+            Event::Work(_)
+            | Event::Tab(..)
+            | Event::Stored(_)
+            | Event::StoreAgain(..)
+            | Event::Fault(_)
+            | Event::CentreFault(_) => None,
         }
     }
 }

@@ -48,7 +48,7 @@ impl Telling {
 
 impl FrontNode {
     fn at_front(&self, history: &History) -> AtFront {
-        (history.store_going_on(), self.number)
+        (history.store_behind(self.number), self.number)
     }
 
     /// Before the gateway hears of it.

@@ -203,4 +203,17 @@ mod tests {
         wall.wall.insert((0, 9), 1);
         assert_eq!(found(&told, Views::Confirmed, &wall), Some(Invariant::Causality), "a post of no call");
     }
+
+    #[test]
+    fn calls_of_others_and_confirmed_own_ones_are_promised() {
+        const OTHER: ClientIndex = ClientIndex(1);
+        let mut told = told();
+        let both = snapshot(person(1, 0, &[1]), person(0, 5, &[1, 2]));
+        let promised = |told: &CentresTold, client| told.clients[&client].promised.iter().collect::<Vec<_>>();
+        told.note_snapshot(CLIENT, iolite_client::View::Optimistic, both.clone());
+        assert_eq!(promised(&told, CLIENT), [], "own ones are on its device");
+        told.note_confirmed(CLIENT, 1);
+        told.note_snapshot(OTHER, iolite_client::View::Optimistic, both);
+        assert_eq!((promised(&told, CLIENT), promised(&told, OTHER)), (vec![1], vec![1, 2]));
+    }
 }
