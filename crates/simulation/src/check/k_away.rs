@@ -11,7 +11,7 @@ const SEED: u64 = 2;
 const MILLISECOND: Moment = 1_000_000;
 const SECOND: Moment = 1_000 * MILLISECOND;
 const CALLS: i64 = 300;
-const CALLS_LATER: i64 = 200;
+const CALLS_LATER: i64 = 40;
 /// The other data centres are down for so long: more than the minute for which a store keeps its history.
 const AWAY: Moment = 80 * SECOND;
 
@@ -39,7 +39,9 @@ pub fn calls_go_on() -> Result<(), String> {
     call(&mut world, caller, CALLS_LATER);
     if promised_from(&world, first).is_none() {
         let standing = world.standing_of_centres();
-        return Err(format!("no call was confirmed in the time of {CALLS_LATER} calls with all data centres: {standing}"));
+        return Err(format!(
+            "no call was confirmed in the time of {CALLS_LATER} calls with all data centres: {standing}"
+        ));
     }
     world.step_until(180 * SECOND, "all calls end", World::is_at_rest).map_err(told)?;
     world.step_for(30 * SECOND);
