@@ -78,7 +78,8 @@ impl DataCentres {
     /// Two of three seeds of the world of tables that merge have several, and all seeds of a variant that needs them.
     pub fn of(seed: u64, needs: Needs, broken: Broken) -> Option<DataCentres> {
         let wants_several = broken.of_centre() != iolite_causal::Broken::Nothing;
-        if needs != Needs::Centres || !(wants_several || !seed.is_multiple_of(3)) {
+        let has_several = wants_several || !seed.is_multiple_of(3);
+        if needs != Needs::Centres || !has_several {
             return None;
         }
         // A stream of its own: what else a seed draws does not depend on it.
