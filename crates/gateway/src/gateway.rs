@@ -53,6 +53,8 @@ pub struct Gateway {
     pub(crate) timers: Timers<SessionId>,
     pub(crate) blobs: Blobs,
     pub(crate) idle: Idle,
+    /// Whether it refuses schemas with tables that do not merge.
+    pub(crate) merging_only: bool,
     /// What a broken gateway told before its time, and to whom.
     pub(crate) published: BTreeMap<TransactionId, BTreeSet<SessionId>>,
     #[cfg(test)]
@@ -86,11 +88,18 @@ impl Gateway {
             timers: Timers::default(),
             blobs: Blobs::default(),
             idle: Idle::default(),
+            merging_only: false,
             published: BTreeMap::new(),
             #[cfg(test)]
             rights_asked: Vec::new(),
             outputs: VecDeque::new(),
         }
+    }
+
+    /// The same in a group of several data centres: it serves only tables that merge, as no others come to every data centre.
+    #[must_use]
+    pub fn merging_only(self) -> Gateway {
+        Gateway { merging_only: true, ..self }
     }
 
     /// Whether the store is there and its schemas are read, so that sessions are served: what `/readyz` asks.

@@ -70,7 +70,7 @@ export const SECTIONS: readonly Section[] = [
   },
   {
     title: "Operations",
-    pages: [running("operations"), running("backup"), running("postgres")],
+    pages: [running("operations"), running("centres"), running("backup"), running("postgres")],
   },
   {
     title: "How it works",

@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use iolite_causal::CentreName;
 use iolite_host::{Authority, random_id, sync_folder_of};
-use iolite_node::config::{CENTRES_MAX, CentreTable, PeerTable, centre_node};
+use iolite_logs::PAGE_ENTRIES_MAX;
+use iolite_node::config::{CENTRES_MAX, CentreTable, DELAY_MS_MAX, PeerTable, centre_node};
+use iolite_wire::centres::Place;
 use serde::{Deserialize, Serialize};
 
 use crate::creation::HOST;
@@ -23,6 +25,8 @@ const CERTIFICATES: &str = "centre";
 /// Ports of one data centre: those of its nodes, and the one for the others.
 const PORTS_OF_EACH: u16 = 400;
 const CENTRE_PORT: u16 = 300;
+/// The last port that the only data centre of a group can begin at.
+const PORT_MAX: u16 = u16::MAX - CENTRE_PORT;
 
 /// A group as it is made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -53,6 +57,8 @@ pub struct PeerReport {
     pub stopped: bool,
     pub taken: u64,
     pub applied: u64,
+    /// Entries of the peer's outbox that are not here, at most. None: the peer does not answer.
+    pub lag: Option<u64>,
 }
 
 impl CentresShape {
@@ -87,7 +93,25 @@ impl CentresShape {
         if !matches!(self.rtt_ms.len(), 0 | 1) && self.rtt_ms.len() != pairs {
             return Some(format!("{count} data centres have {pairs} pairs: give one round trip, or one for each pair"));
         }
-        None
+        if let Some(rtt_ms) = self.rtt_ms.iter().find(|rtt_ms| !(0.0..=DELAY_MS_MAX).contains(*rtt_ms)) {
+            let told = "a round trip is a time of zero or more milliseconds";
+            return Some(format!("{told}, at most {DELAY_MS_MAX}, and not {rtt_ms}"));
+        }
+        if self.names.iter().any(|name| name == AUTHORITY) {
+            return Some(format!(
+                "{AUTHORITY} is the folder of what certificates are issued with: choose another name"
+            ));
+        }
+        let others = PORTS_OF_EACH * (count as u16 - 1);
+        if let Ports::From(port) = self.cluster.ports
+            && port > PORT_MAX - others
+        {
+            let most = PORT_MAX - others;
+            return Some(format!(
+                "the ports from {port} on are not enough for {count} data centres: choose one of 1 to {most}"
+            ));
+        }
+        self.cluster.problem()
     }
 
     /// The round trip of two data centres, by their places.
@@ -182,23 +206,43 @@ impl LocalCentres {
         self.centres.iter().find(|(own, _)| own.as_str() == name).map(|(_, cluster)| cluster)
     }
 
-    /// How far a data centre is with its peers, as its first gateway tells. None: it does not answer.
-    pub fn report(&self, cluster: &LocalCluster) -> Option<Vec<PeerReport>> {
-        let metrics = get(cluster.gateways().next()?.address?, "/metrics").ok()?;
-        let value = |name: &str, peer: &CentreName| {
-            let start = format!("{name}{{peer=\"{peer}\"}} ");
-            metrics.lines().find_map(|line| line.strip_prefix(&start)?.trim().parse::<u64>().ok()).unwrap_or_default()
+    /// How far each data centre is with its peers, as the first gateways tell. None: that one does not answer.
+    pub fn reports(&self) -> Vec<Option<Vec<PeerReport>>> {
+        let told =
+            |(_, cluster): &(CentreName, LocalCluster)| get(cluster.gateways().next()?.address?, "/metrics").ok();
+        let metrics: Vec<Option<String>> = self.centres.iter().map(told).collect();
+        let names = || self.centres.iter().map(|(name, _)| name);
+        let of = |own: &String| {
+            let peers = names().zip(&metrics).filter_map(|(peer, other)| report(peer, own, other.as_deref()));
+            peers.collect()
         };
-        let known = |peer: &&CentreName| metrics.contains(&format!("iolite_centre_taken{{peer=\"{peer}\"}}"));
-        let report = |peer: &CentreName| PeerReport {
-            peer: peer.clone(),
-            following: value("iolite_centre_following", peer) == 1,
-            stopped: value("iolite_centre_stopped", peer) == 1,
-            taken: value("iolite_centre_taken", peer),
-            applied: value("iolite_centre_applied", peer),
-        };
-        Some(self.centres.iter().map(|(name, _)| name).filter(known).map(report).collect())
+        metrics.iter().map(|own| own.as_ref().map(of)).collect()
     }
+}
+
+/// What a data centre's metrics tell of a peer, and the peer's of itself. None: it is no peer.
+fn report(peer: &CentreName, own: &str, other: Option<&str>) -> Option<PeerReport> {
+    let of_peer = |name: &str| value(own, &format!("{name}{{peer=\"{peer}\"}}"));
+    let taken = of_peer("iolite_centre_taken")?;
+    Some(PeerReport {
+        peer: peer.clone(),
+        following: of_peer("iolite_centre_following") == Some(1),
+        stopped: of_peer("iolite_centre_stopped") == Some(1),
+        taken,
+        applied: of_peer("iolite_centre_applied").unwrap_or_default(),
+        lag: other.and_then(|metrics| Some(entries_between(taken, value(metrics, "iolite_centre_last")?))),
+    })
+}
+
+fn value(metrics: &str, name: &str) -> Option<u64> {
+    metrics.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.trim().parse().ok())
+}
+
+/// Entries behind a place and through another one, if all pages between are full: no outbox has more.
+fn entries_between(taken: u64, last: u64) -> u64 {
+    let number =
+        |place: u64| Place(place).parts().map_or(0, |(page, index)| page * PAGE_ENTRIES_MAX as u64 + index + 1);
+    number(last).saturating_sub(number(taken))
 }
 
 fn write(folder: &Path, shape: &CentresShape) -> Result<(), ClusterError> {
@@ -277,6 +321,23 @@ mod tests {
     }
 
     #[test]
+    fn metrics_tell_how_far_a_peer_is() {
+        let (us, asia) = (CentreName::new("us").expect("a name"), CentreName::new("asia").expect("a name"));
+        let taken = Place::new(1, 3).0;
+        let own = format!("iolite_centre_taken{{peer=\"us\"}} {taken}\niolite_centre_following{{peer=\"us\"}} 1\n");
+        let other = format!("iolite_centre_last {}\n", Place::new(2, 0).0);
+        let lag = Some(PAGE_ENTRIES_MAX as u64 - 3);
+        let told = PeerReport { peer: us.clone(), following: true, stopped: false, taken, applied: 0, lag };
+        assert_eq!(report(&us, &own, Some(&other)), Some(told.clone()));
+        assert_eq!(report(&us, &own, None), Some(PeerReport { lag: None, ..told }));
+        assert_eq!(report(&asia, &own, Some(&other)), None);
+        assert_eq!(
+            [(0, 0), (0, Place::new(0, 0).0), (taken, taken)].map(|(one, other)| entries_between(one, other)),
+            [0, 1, 0]
+        );
+    }
+
+    #[test]
     fn a_group_that_cannot_be_is_told_why() {
         let with = |change: &dyn Fn(&mut CentresShape)| {
             let mut shape = CentresShape::new(3);
@@ -289,6 +350,11 @@ mod tests {
             (with(&|shape| shape.names[1] = "a".into()), "two data centres have one name"),
             (with(&|shape| shape.k = 4), "k is 4"),
             (with(&|shape| shape.rtt_ms = vec![1.0, 2.0]), "3 data centres have 3 pairs"),
+            (with(&|shape| shape.rtt_ms = vec![-1.0]), "and not -1"),
+            (with(&|shape| shape.rtt_ms = vec![f64::NAN]), "and not NaN"),
+            (with(&|shape| shape.names[1] = "authority".into()), "authority is the folder"),
+            (with(&|shape| shape.cluster.ports = Ports::From(65_000)), "choose one of 1 to 64435"),
+            (with(&|shape| shape.cluster.replicas = 2), "1, 3, 5 or 7 replicas"),
         ] {
             assert!(problem.contains(told), "{problem}");
         }

@@ -68,10 +68,11 @@ impl Front {
         Front { now, gateway, coordinator, centres: None, asking: Asking::default(), outputs: VecDeque::new() }
     }
 
-    /// The same in a group of several data centres.
+    /// The same in a group of data centres. With peers it serves only tables that merge.
     #[must_use]
     pub fn with_centres(self, settings: iolite_causal::Settings) -> Front {
-        Front { centres: Some(Centres::new(self.now, settings)), ..self }
+        let gateway = if settings.peers.is_empty() { self.gateway } else { self.gateway.merging_only() };
+        Front { gateway, centres: Some(Centres::new(self.now, settings)), ..self }
     }
 
     /// The front's part in the group, if there are several data centres.

@@ -175,9 +175,8 @@ fn describe(shape: &CentresShape, count: usize) -> String {
 fn status(arguments: &Status) -> anyhow::Result<ExitCode> {
     let centres = LocalCentres::open(&arguments.place.data)?;
     let (mut text, mut all, mut all_ready) = (String::new(), Vec::new(), true);
-    for (name, cluster) in centres.centres() {
+    for ((name, cluster), reports) in centres.centres().iter().zip(centres.reports()) {
         let states = cluster::states(cluster)?;
-        let reports = centres.report(cluster);
         all_ready &= states.iter().all(|(node, state)| !node.is_needed || matches!(state, NodeState::Ready { .. }));
         text += &format!("Data centre {name}\n{}", cluster::table(&states));
         text += &reports.as_deref().map_or_else(|| "its gateway does not answer\n".to_owned(), peers);
@@ -193,10 +192,11 @@ fn status(arguments: &Status) -> anyhow::Result<ExitCode> {
 }
 
 fn peers(reports: &[PeerReport]) -> String {
-    let mut text = format!("{:<12} {:<10} {:>10} {:>10}\n", "PEER", "STATE", "TAKEN", "APPLIED");
+    let mut text = format!("{:<12} {:<10} {:>10} {:>10} {:>10}\n", "PEER", "STATE", "TAKEN", "APPLIED", "LAG");
     for report in reports {
-        let PeerReport { peer, taken, applied, .. } = report;
-        text += &format!("{:<12} {:<10} {taken:>10} {applied:>10}\n", peer.as_str(), word(report));
+        let PeerReport { peer, taken, applied, lag, .. } = report;
+        let lag = lag.map_or_else(|| "-".to_owned(), |lag| lag.to_string());
+        text += &format!("{:<12} {:<10} {taken:>10} {applied:>10} {lag:>10}\n", peer.as_str(), word(report));
     }
     text
 }
@@ -210,8 +210,8 @@ fn word(report: &PeerReport) -> &'static str {
 }
 
 fn as_json(report: &PeerReport) -> serde_json::Value {
-    let PeerReport { peer, taken, applied, .. } = report;
-    json!({ "name": peer.as_str(), "state": word(report), "taken": taken, "applied": applied })
+    let PeerReport { peer, taken, applied, lag, .. } = report;
+    json!({ "name": peer.as_str(), "state": word(report), "taken": taken, "applied": applied, "lag": lag })
 }
 
 fn down(arguments: &Down) -> anyhow::Result<()> {

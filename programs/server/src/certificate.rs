@@ -7,6 +7,7 @@ use anyhow::ensure;
 use clap::Subcommand;
 use iolite_host::{Authority, NodeName};
 use iolite_node::NodeRole;
+use iolite_node::config::centre_of;
 
 #[derive(Subcommand)]
 pub enum Command {
@@ -18,7 +19,7 @@ pub enum Command {
     /// Issue a certificate to a node, with a new key; also before the last one expires, which the node then notices by itself.
     /// Authorities that the node trusts already stay
     Issue {
-        /// Like store-7 or gateway-3
+        /// Like store-7, gateway-3, or centre-eu for the links of a data centre with others
         node: String,
         /// The folder of the authority
         #[arg(long, value_name = "DIR")]
@@ -44,7 +45,10 @@ pub fn run(command: &Command) -> anyhow::Result<()> {
         }
         Command::Issue { node, authority, into, days } => {
             let name = NodeName::new(node)?;
-            ensure!(NodeRole::of(&name).is_some(), "{node} names no node: write store-N or gateway-N, with its number");
+            ensure!(
+                NodeRole::of(&name).is_some() || centre_of(&name).is_some(),
+                "{node} names no node: write store-N or gateway-N, with its number, or centre-NAME for a data centre"
+            );
             ensure!(
                 (1..=DAYS_MAX).contains(days),
                 "a certificate is valid for 1 to {DAYS_MAX} days, and not for {days}"

@@ -104,13 +104,19 @@ impl Gateway {
             return;
         }
         let Some(schema) = &guest.schema else {
-            if self.catalog.knows(guest.hello.schema) {
+            // A store that was alone before may have other tables, and know their schemas.
+            let is_served = !self.merging_only || unserved_table(self.catalog.schema()).is_none();
+            if is_served && self.catalog.knows(guest.hello.schema) {
                 return self.welcome(now, id, store, held_from);
             }
             session.phase = Phase::SchemaWanted(guest.clone());
             self.held.remove(&id);
             return self.say(id, FromGateway::SchemaWanted);
         };
+        if let Some(table) = unserved_table(schema).filter(|_| self.merging_only) {
+            let problem = refusal_of(table);
+            return self.end(id, &Farewell::Schema(problem));
+        }
         match self.catalog.admit(schema) {
             Ok(Admission::Covered) => {
                 self.catalog.remember(guest.hello.schema);
@@ -145,4 +151,15 @@ impl Gateway {
         self.read_own_outcomes(id);
         self.schedule_idle(now);
     }
+}
+
+/// The first table of a schema that does not merge.
+fn unserved_table(schema: &Schema) -> Option<&str> {
+    schema.tables().find(|(_, table)| !table.merges()).map(|(name, _)| name)
+}
+
+fn refusal_of(table: &str) -> String {
+    format!(
+        "table {table:?} does not merge, and this gateway is of a group of several data centres: make it `.causal()`, or serve it from a cluster of its own"
+    )
 }

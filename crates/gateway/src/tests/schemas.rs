@@ -160,6 +160,34 @@ fn a_fixed_schema_does_not_grow() {
     assert_eq!(world.goodbye(2).0, GoodbyeReason::Schema);
 }
 
+const MERGING: &str = r#"{"tables":{"merging":{"columns":{"id":{"type":"int"}},"key":["id"],"consistency":"causal","onConflict":"merge"}}}"#;
+
+#[test]
+fn a_gateway_of_several_data_centres_refuses_tables_that_do_not_merge() {
+    let mut world = World::with_table(
+        MERGING.strip_prefix(r#"{"tables":{"#).and_then(|rest| rest.strip_suffix("}}")).expect("one table"),
+    );
+    world.gateway = Gateway::new(settings(Broken::Nothing)).merging_only();
+    world.store_comes();
+    world.answer_all();
+    // The store knows this schema from the time when it was alone.
+    greet(&mut world, 1, SCHEMA);
+    assert_eq!(world.take(), vec![Said::To(1, FromGateway::SchemaWanted)]);
+    world.say(1, FromClient::Schema(SCHEMA.into()));
+    let (reason, message) = world.goodbye(1);
+    assert_eq!(reason, GoodbyeReason::Schema);
+    assert!(message.contains(r#"table "t" does not merge"#), "{message}");
+    let manual = MERGING.replace(r#""merge""#, r#""manual""#);
+    greet(&mut world, 2, &manual);
+    world.take();
+    world.say(2, FromClient::Schema(manual));
+    assert_eq!(world.goodbye(2).0, GoodbyeReason::Schema);
+    greet(&mut world, 3, MERGING);
+    world.take();
+    world.say(3, FromClient::Schema(MERGING.into()));
+    assert_eq!(world.take(), vec![Said::To(3, welcome(false))]);
+}
+
 #[test]
 fn a_stored_schema_that_cannot_be_read_serves_nobody_and_says_why() {
     let mut world = World::new();

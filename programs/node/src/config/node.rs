@@ -374,6 +374,7 @@ mod tests {
             (format!("{head}delay_ms = 1e19\n{store}"), "at most 60000"),
             (format!("{head}delay_ms = nan\n{store}"), "at most 60000"),
             (format!("{head}[store]\nnumber = 4\ndata = \"data\""), "no replica 4"),
+            (format!("{head}{store}[centre]\ngroup = \"shop\"\nname = \"eu\""), "[centre] is for gateways"),
             (format!("{head}[store]\nnumber = 0\ndata = \"d\"\ndurable = \"yes\""), "unknown field `durable`"),
         ] {
             let error = node(&text).map(drop).expect_err(told);

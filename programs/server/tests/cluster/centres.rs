@@ -18,6 +18,14 @@ struct Page {
     names: Set<String>,
 }
 
+/// It does not merge, so no other data centre would get it.
+#[derive(Table, Clone, Debug, PartialEq)]
+#[table(name = "orders")]
+struct Order {
+    #[key]
+    id: String,
+}
+
 fn app() -> Schema {
     schema().with::<Page>().build().expect("valid")
 }
@@ -73,6 +81,10 @@ async fn three_data_centres_come_to_the_same_after_some_were_killed() {
     let centres = LocalCentres::create(&folder.0, &shape()).expect("the folder is new");
     let [mut eu, mut us, asia] =
         ["eu", "us", "asia"].map(|name| Local::made(centres.centre(name).expect("made").clone()));
+    let orders = schema().with::<Order>().build().expect("valid");
+    let strong = Client::connect(&eu.sync_url(0), &eu.token(), orders, Options::new()).expect("in memory");
+    let refused = timeout(PATIENCE, strong.online()).await.expect("in time").expect_err("it does not merge");
+    assert!(format!("{refused:?}").contains("table \\\"orders\\\" does not merge"), "{refused:?}");
     let clients = [&eu, &us, &asia].map(open);
     confirmed(clients[0].mutate("make", PAGE).expect("called")).await;
     for client in &clients {
@@ -123,6 +135,9 @@ fn what_a_clumsy_operator_of_data_centres_does_is_told() {
         (&["up", "--k", "4"], "k is 4: with 3 data centres"),
         (&["up", "--names", "eu,EU"], "\"EU\" is no name for a data centre"),
         (&["up", "--rtt-ms", "1,2"], "3 data centres have 3 pairs"),
+        (&["up", "--rtt-ms=-1"], "zero or more milliseconds"),
+        (&["up", "--names", "eu,authority"], "choose another name"),
+        (&["up", "--port", "65000"], "are not enough for 3 data centres"),
     ] {
         let (well, text) = told(arguments);
         assert!(!well && text.contains(problem), "{arguments:?}: {text}");

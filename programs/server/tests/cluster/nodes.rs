@@ -198,6 +198,8 @@ fn certificates_are_made_for_nodes_only() {
         assert!(wrong.contains("1 to 3650 days"), "{wrong}");
     }
     assert!(!folder.0.join("store-0").exists(), "what was refused has left nothing");
+    let centre = path("centre");
+    succeeds(&["certificate", "issue", "centre-eu", "--authority", &authority, "--into", &centre]);
     succeeds(&issue("store-0", "3650").each_ref().map(String::as_str));
     assert!(folder.0.join("store-0/node.crt").is_file());
     // While another authority takes the place of this one, both are trusted.
