@@ -19,6 +19,8 @@ struct Peer {
     stopped: Metric,
     taken: Metric,
     applied: Metric,
+    /// Why it was last said to be stopped.
+    told: Option<String>,
 }
 
 impl CentreMetrics {
@@ -34,6 +36,7 @@ impl CentreMetrics {
                 ),
                 taken: of("iolite_centre_taken", "The place through which the outbox of a peer is here."),
                 applied: of("iolite_centre_applied", "The place through which a peer has this outbox."),
+                told: None,
             }
         };
         CentreMetrics {
@@ -47,12 +50,21 @@ impl CentreMetrics {
         }
     }
 
-    pub fn set(&self, figures: &Figures) {
+    /// Sets the figures, and logs why a peer is stopped when that is news.
+    pub fn set(&mut self, figures: &Figures) {
         self.behind.set(figures.shown_behind.as_millis() as u64);
         self.held.set(figures.held_bytes as u64);
         self.last.set(figures.last.0);
         for peer in &figures.peers {
-            let Some(metrics) = self.peers.get(&peer.name) else { continue };
+            let Some(metrics) = self.peers.get_mut(&peer.name) else { continue };
+            let reason = match &peer.state {
+                PeerState::Stopped { reason } => Some(reason),
+                PeerState::Away | PeerState::Following => None,
+            };
+            if let Some(reason) = reason.filter(|reason| metrics.told.as_ref() != Some(reason)) {
+                tracing::warn!(peer = %peer.name, %reason, "nothing more is taken from a data centre");
+                metrics.told = Some(reason.clone());
+            }
             metrics.following.set(u64::from(peer.state == PeerState::Following));
             metrics.stopped.set(u64::from(matches!(peer.state, PeerState::Stopped { .. })));
             metrics.taken.set(peer.taken.0);

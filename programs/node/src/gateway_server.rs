@@ -234,7 +234,7 @@ impl Performer<Front> for World {
         self.ready.set(front.is_ready());
         self.blobs.settled(front.gateway());
         self.metrics.set(front);
-        if let (Some(metrics), Some(centres)) = (&self.centre_metrics, front.centres()) {
+        if let (Some(metrics), Some(centres)) = (&mut self.centre_metrics, front.centres()) {
             metrics.set(&centres.figures());
         }
     }
