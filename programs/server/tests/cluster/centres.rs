@@ -38,8 +38,8 @@ fn open(centre: &Local) -> Client {
             tx.create(&Page { id, hits: Counter(0), names: Set(Vec::new()) })
         })
         .with("hit", |tx: &mut Transaction<'_>, name: String| {
-            tx.at(Page::HITS, &PAGE.to_owned()).add(1)?;
-            tx.at(Page::NAMES, &PAGE.to_owned()).insert(name)
+            tx.at(Page::HITS, PAGE.to_owned()).add(1)?;
+            tx.at(Page::NAMES, PAGE.to_owned()).insert(name)
         });
     Client::connect(&centre.sync_url(0), &centre.token(), app(), Options::new().mutators(mutators)).expect("in memory")
 }
