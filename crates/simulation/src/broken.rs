@@ -449,7 +449,7 @@ impl Broken {
         }
     }
 
-    /// What a data centre leaves out.
+    /// The rule that a data centre leaves out.
     pub fn of_centre(self) -> BrokenCentre {
         match self.place() {
             Where::Centre(broken) => broken,

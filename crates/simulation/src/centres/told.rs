@@ -236,7 +236,7 @@ pub enum CentreEvent {
     CutBetween,
     /// A data centre was cut off from the others, for seconds or for long.
     Isolated,
-    /// What one data centre says to another one waited.
+    /// The messages of one data centre to another one waited.
     OneWay,
     /// A data centre crashed as a whole.
     Stopped,

@@ -11,7 +11,7 @@ const SEED: u64 = 1;
 const MILLISECOND: Moment = 1_000_000;
 const SECOND: Moment = 1_000 * MILLISECOND;
 const CALLS: i64 = 300;
-const CALLS_LATER: i64 = 40;
+const CALLS_LATER: i64 = 200;
 /// The other data centres are down for so long: more than the minute for which a store keeps its history.
 const AWAY: Moment = 80 * SECOND;
 

@@ -77,7 +77,7 @@ impl World {
         links.into_iter().for_each(|link| self.break_centre_link(link));
     }
 
-    /// Nothing passes between a data centre and the others for a while.
+    /// Cuts a data centre off from the others for a while.
     fn isolate(&mut self, centre: usize, time: Moment) {
         self.centre_events.add(CentreEvent::Isolated, 1);
         (0..CENTRES).filter(|other| *other != centre).for_each(|other| self.cut_between(centre, other, time));

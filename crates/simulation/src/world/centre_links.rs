@@ -28,19 +28,19 @@ pub struct CentreLinks {
 #[derive(Debug)]
 struct Link {
     ends: [LinkEnd; 2],
-    /// Nothing more is sent on it.
+    /// True if nothing more is sent on it.
     is_broken: bool,
 }
 
 #[derive(Debug)]
 struct LinkEnd {
     centre: usize,
-    /// Of its gateway's process.
+    /// The life of its gateway's process.
     life: u64,
     state: State,
     /// The last arrival here, so that nothing overtakes.
     until: Moment,
-    /// What would arrive later is lost.
+    /// Frames that would arrive later are lost.
     lost_after: Option<Moment>,
 }
 

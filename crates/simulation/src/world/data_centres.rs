@@ -31,9 +31,9 @@ pub struct DataCentres {
     pub(super) links: CentreLinks,
     /// Pairs, the lower number first, between which there are no links until then.
     pub(super) cuts: BTreeMap<(usize, usize), Moment>,
-    /// What one says to another one waits until then.
+    /// Pairs of which the first one's messages to the second one wait until then.
     pub(super) waits: BTreeMap<(usize, usize), Moment>,
-    /// Those that are gone for good, disk and all.
+    /// Data centres that are gone for good, disk and all.
     pub(super) lost: BTreeSet<usize>,
     /// The data centre of the first client; the next one's is the next.
     first_home: usize,

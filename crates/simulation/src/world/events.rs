@@ -154,7 +154,7 @@ pub enum PlannedFault {
     Operate,
 }
 
-/// What happens on a link between data centres. Its ends are 0, which dialled, and 1.
+/// An event on a link between data centres. Its ends are 0, which dialled, and 1.
 #[derive(Clone, Debug)]
 pub enum CentreLinkEvent {
     /// From a life of a gateway.
@@ -185,7 +185,7 @@ pub enum CentreFault {
     Cut,
     /// One is cut off from all others, mostly for long.
     Isolate,
-    /// What one says to another one waits.
+    /// The messages of one to another one wait.
     Wait,
     /// One or two crash.
     Stop,

@@ -40,7 +40,7 @@ enum Asker {
 pub struct FrontNode {
     pub gateway: Checked<Gateway>,
     pub coordinator: Checked<Coordinator>,
-    /// Its part in the group of data centres, if there are several.
+    /// The part in the group of data centres, if there are several.
     pub centres: Option<Checked<Centres>>,
     id: CoordinatorId,
     pub(super) sessions: BTreeMap<SessionId, Codec>,
