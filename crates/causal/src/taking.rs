@@ -8,8 +8,9 @@
 //! Source: SwiftCloud (Zawirski 2013, section 3.2.3); one number in place of a vector.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
 
-use iolite_store::{CommitReply, CompletionDecision, Reply};
+use iolite_store::{CommitReply, CompletionDecision, Refusal, Reply};
 use iolite_values::{ClientId, StoreIncarnation, Timestamp};
 use iolite_wire::centres::{Entries, OutboxEntry, Place, Seen, ShippedTransaction};
 
@@ -31,6 +32,8 @@ pub struct Taking {
     /// The place that was last told on this link.
     told: Place,
     stopped: Option<String>,
+    /// Why an entry is tried again and again.
+    refused: Option<String>,
 }
 
 #[derive(Clone, Debug)]
@@ -51,6 +54,8 @@ pub struct Fed {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Waiting,
+    /// The store refused it for now: it is tried again once the feed is so far.
+    Refused(Timestamp),
     Asked,
     /// Done once the feed is so far.
     Committed(Timestamp),
@@ -65,6 +70,26 @@ pub struct Start {
     pub floor: Timestamp,
 }
 
+/// The pause before an entry that the store refused is tried again.
+const REFUSED_PAUSE: Duration = Duration::from_secs(1);
+
+/// The time at which the store is asked again.
+fn later(position: Timestamp) -> Timestamp {
+    Timestamp::end_of(position.micros() + REFUSED_PAUSE.as_micros() as u64)
+}
+
+/// Whether the store may take later what it refuses now: clocks are set, shards are split, and a row that two data centres have filled at once becomes
+/// smaller by removals.
+fn passes(refusal: &Refusal) -> bool {
+    match refusal {
+        Refusal::NotResolved { .. }
+        | Refusal::TooFarAhead { .. }
+        | Refusal::OtherShard { .. }
+        | Refusal::RowTooLarge { .. } => true,
+        Refusal::Type { .. } | Refusal::TransactionTooLarge { .. } | Refusal::Configuration(_) => false,
+    }
+}
+
 impl Taking {
     /// Everything through this place is here.
     pub fn new(through: Place) -> Taking {
@@ -76,6 +101,7 @@ impl Taking {
             window: VecDeque::new(),
             told: Place::START,
             stopped: None,
+            refused: None,
         }
     }
 
@@ -101,7 +127,7 @@ impl Taking {
 
     /// Why nothing more is taken, if so.
     pub fn stopped(&self) -> Option<&str> {
-        self.stopped.as_deref()
+        self.stopped.as_deref().or(self.refused.as_deref())
     }
 
     /// The peer serves the outbox of this store.
@@ -151,7 +177,12 @@ impl Taking {
             let rests = entry.after <= self.through || ignores_after;
             // Of one client the later waits for the earlier one.
             let floor = earlier.get(&client).copied().unwrap_or(Some(position));
-            if let (State::Waiting, true, Some(floor), false) = (item.state, rests, floor, is_stopped)
+            let is_due = match item.state {
+                State::Waiting => true,
+                State::Refused(until) => until <= position,
+                State::Asked | State::Committed(_) => false,
+            };
+            if let (true, true, Some(floor), false) = (is_due, rests, floor, is_stopped)
                 && open < TAKEN_AT_ONCE_MAX
             {
                 item.state = State::Asked;
@@ -160,7 +191,7 @@ impl Taking {
             }
             let committed = match item.state {
                 State::Committed(at) => Some(at),
-                State::Waiting | State::Asked => None,
+                State::Waiting | State::Asked | State::Refused(_) => None,
             };
             earlier.insert(client, committed);
         }
@@ -180,6 +211,10 @@ impl Taking {
             Reply::Commit(CommitReply::InDoubt { .. } | CommitReply::Conflict { .. }) => {
                 return item.state = State::Waiting;
             }
+            Reply::Refused(refusal) if passes(refusal) => {
+                self.refused = Some(format!("entry {} is not applied yet: {refusal}", place.0));
+                return item.state = State::Refused(later(position));
+            }
             Reply::Refused(refusal) => refusal.to_string(),
             other => format!("the store answers {other:?}"),
         };
@@ -194,7 +229,7 @@ impl Taking {
                 self.window.push_front(item);
                 break;
             }
-            self.through = item.place;
+            (self.through, self.refused) = (item.place, None);
             match item.entry {
                 OutboxEntry::Transaction(_) => fed.has_transactions = true,
                 OutboxEntry::Seen(seen) => fed.marks.push(seen),
@@ -329,6 +364,19 @@ mod tests {
         taking.closed(LinkId(1));
         assert_eq!(taking.opened(LinkId(2)), Place(2));
         assert_eq!(started(&mut taking, 5, false).len(), 2, "what has come is kept");
+    }
+
+    #[test]
+    fn what_is_refused_for_now_is_tried_again_and_told_meanwhile() {
+        let mut taking = taking(&[(1, 1, 0)]);
+        started(&mut taking, 5, false);
+        let (asked, limit) = (at(5), at(4));
+        taking.on_reply(Place(1), &Reply::Refused(Refusal::TooFarAhead { asked, limit }), at(5));
+        assert!(taking.stopped().is_some_and(|told| told.starts_with("entry 1 is not applied yet")));
+        assert!(started(&mut taking, 1_000_004, false).is_empty());
+        assert_eq!(started(&mut taking, 1_000_006, false).len(), 1);
+        committed(&mut taking, 1, 1_000_007);
+        assert!(fed(&mut taking, 1_000_008) && taking.stopped().is_none());
     }
 
     #[test]
