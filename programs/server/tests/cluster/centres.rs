@@ -118,6 +118,10 @@ async fn three_data_centres_come_to_the_same_after_some_were_killed() {
     for centre in [&eu, &us, &asia] {
         come_to(&open(centre), 216).await;
     }
+    for told in centres.reports() {
+        let peers = told.expect("its gateway answers");
+        assert!(peers.len() == 2 && peers.iter().all(|peer| peer.taken > 0 && peer.lag.is_some()), "{peers:?}");
+    }
 }
 
 #[test]
