@@ -26,7 +26,7 @@ const CERTIFICATES: &str = "centre";
 const PORTS_OF_EACH: u16 = 400;
 const CENTRE_PORT: u16 = 300;
 /// The last port that the only data centre of a group can begin at.
-const PORT_MAX: u16 = u16::MAX - CENTRE_PORT;
+const LAST_FIRST_PORT: u16 = u16::MAX - CENTRE_PORT;
 
 /// A group as it is made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -104,9 +104,9 @@ impl CentresShape {
         }
         let others = PORTS_OF_EACH * (count as u16 - 1);
         if let Ports::From(port) = self.cluster.ports
-            && port > PORT_MAX - others
+            && port > LAST_FIRST_PORT - others
         {
-            let most = PORT_MAX - others;
+            let most = LAST_FIRST_PORT - others;
             return Some(format!(
                 "the ports from {port} on are not enough for {count} data centres: choose one of 1 to {most}"
             ));
@@ -220,7 +220,7 @@ impl LocalCentres {
     }
 }
 
-/// What a data centre's metrics tell of a peer, and the peer's of itself. None: it is no peer.
+/// A report from what a data centre's metrics tell of a peer, and the peer's of itself. None: it is no peer.
 fn report(peer: &CentreName, own: &str, other: Option<&str>) -> Option<PeerReport> {
     let of_peer = |name: &str| value(own, &format!("{name}{{peer=\"{peer}\"}}"));
     let taken = of_peer("iolite_centre_taken")?;

@@ -18,7 +18,7 @@ struct Page {
     names: Set<String>,
 }
 
-/// It does not merge, so no other data centre would get it.
+/// A table that does not merge, which no other data centre would get.
 #[derive(Table, Clone, Debug, PartialEq)]
 #[table(name = "orders")]
 struct Order {
