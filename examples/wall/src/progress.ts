@@ -1,6 +1,6 @@
 /**
- * How far one's own changes have got. A causal call has taken effect on the device already: nothing can end it otherwise any more. A device that has restarted does
- * not know what it had sent, and says that all was.
+ * How far one's own changes have got. A causal call has taken effect on the device already: nothing can end it otherwise any more. A device that has restarted says
+ * "sent" of what it may have sent.
  */
 
 import type { PendingMutation } from "@iolite/client";

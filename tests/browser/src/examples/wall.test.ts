@@ -94,8 +94,8 @@ test("what two devices did to one person without a network is merged, and both s
     await savePicture(ben, "wall-offline");
     await cleo.page.reload();
     await untilWall(cleo, { visits: "1", friends: ["cleo"], status: "Seen by Cleo", posts: ["Cleo greets Ada."] });
-    // A device that has restarted does not know what it had sent.
-    await untilMarks(cleo, "sent", 4);
+    // A device that has restarted knows that nothing was sent since it was cut off.
+    await untilMarks(cleo, "here", 4);
 
     await cleo.mendLink();
     await cleo.untilPending(0);
