@@ -124,8 +124,10 @@ impl World {
         let down = self.random.between(1, 400) * MILLISECOND;
         for id in ids.into_iter().filter(|id| is_blackout || *id == one) {
             self.crash_replica(id, power_cut, history_lost, down);
-            let fronts = if is_blackout { (0..self.fronts.len()).collect() } else { self.fronts_with(id) };
-            fronts.into_iter().filter(|_| with_fronts).for_each(|front| self.stop_front(front, down));
+        }
+        if with_fronts {
+            let fronts = if is_blackout { (0..self.fronts.len()).collect() } else { self.fronts_with(one) };
+            fronts.into_iter().for_each(|front| self.stop_front(front, down));
         }
     }
 

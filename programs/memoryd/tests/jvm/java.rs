@@ -171,7 +171,7 @@ impl Program {
             target.starts_with(std::env::temp_dir()) && target.to_string_lossy().ends_with("(deleted)")
         };
         let path = files.filter_map(Result::ok).map(|file| file.path()).find(is_swap).expect("it has a swap file");
-        std::fs::OpenOptions::new().write(true).open(path).expect("it is of this user")
+        std::fs::OpenOptions::new().read(true).write(true).open(path).expect("it is of this user")
     }
 }
 
