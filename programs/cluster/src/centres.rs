@@ -90,6 +90,13 @@ impl CentresShape {
         if self.k == 0 || self.k > count {
             return Some(format!("k is {}: with {count} data centres it is to be one of 1 to {count}", self.k));
         }
+        if self.cluster.gateways > 1 {
+            // Links are known by names, and the gateways of a data centre have one name: each would close the links of the other one.
+            return Some(format!(
+                "a data centre of a group has one gateway for now, and not {}",
+                self.cluster.gateways
+            ));
+        }
         if !matches!(self.rtt_ms.len(), 0 | 1) && self.rtt_ms.len() != pairs {
             return Some(format!("{count} data centres have {pairs} pairs: give one round trip, or one for each pair"));
         }
@@ -346,6 +353,7 @@ mod tests {
         };
         for (problem, told) in [
             (with(&|shape| shape.names.clear()), "1 to 7 data centres, and not 0"),
+            (with(&|shape| shape.cluster.gateways = 2), "one gateway for now, and not 2"),
             (with(&|shape| shape.names[1] = "A".into()), "\"A\" is no name"),
             (with(&|shape| shape.names[1] = "a".into()), "two data centres have one name"),
             (with(&|shape| shape.k = 4), "k is 4"),

@@ -66,9 +66,6 @@ pub struct Up {
     /// Replicas of each data centre: 1, 3, 5 or 7 [default: 1]
     #[arg(long)]
     replicas: Option<u64>,
-    /// Gateways of each data centre [default: 1]
-    #[arg(long)]
-    gateways: Option<u16>,
     /// The port of the first gateway, on 127.0.0.1; the other data centres are from 400 above on; 0 takes free ones [default: 7777]
     #[arg(long)]
     port: Option<u16>,
@@ -149,7 +146,6 @@ impl Up {
     fn over(&self, shape: CentresShape) -> CentresShape {
         let CentresShape { names, k, rtt_ms, mut cluster } = shape;
         cluster.replicas = self.replicas.unwrap_or(cluster.replicas);
-        cluster.gateways = self.gateways.unwrap_or(cluster.gateways);
         cluster.durability = self.durability.map_or(cluster.durability, Into::into);
         cluster.plain |= self.plain;
         cluster.ports = match self.port {
