@@ -2,10 +2,8 @@
 //!
 //! Invariant: the folder holds a whole group or none: it is made under another name, and renamed when all is there.
 
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use iolite_causal::CentreName;
 use iolite_host::{Authority, random_id, sync_folder_of};
@@ -17,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::creation::HOST;
 use crate::local::{AUTHORITY, TOKEN};
 use crate::node_files::{make_folder, write_file};
+use crate::readiness::get;
 use crate::{ClusterError, ClusterShape, LocalCluster, Ports, free_ports};
 
 const SHAPE: &str = "centres.toml";
@@ -299,19 +298,6 @@ fn table(shape: &CentresShape, place: usize, addresses: &[SocketAddr], listen: O
 
 /// The name of a group on one machine.
 const GROUP: &str = "local";
-
-/// Longer than a gateway takes that can answer at all.
-const ANSWERS_WITHIN: Duration = Duration::from_secs(1);
-
-fn get(address: SocketAddr, path: &str) -> std::io::Result<String> {
-    let mut stream = TcpStream::connect_timeout(&address, ANSWERS_WITHIN)?;
-    stream.set_read_timeout(Some(ANSWERS_WITHIN))?;
-    stream.set_write_timeout(Some(ANSWERS_WITHIN))?;
-    write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n")?;
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer)?;
-    Ok(answer)
-}
 
 #[cfg(test)]
 mod tests {

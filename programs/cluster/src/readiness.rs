@@ -1,4 +1,4 @@
-//! Whether a server says that it is ready.
+//! Questions to a server of this machine: whether it is ready, and its metrics.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -9,15 +9,23 @@ const ANSWERS_WITHIN: Duration = Duration::from_secs(1);
 
 /// Whether `/readyz` answers with 200.
 pub(crate) fn is_ready(address: SocketAddr) -> bool {
-    ask(address).is_ok_and(|answer| answer.starts_with(b"HTTP/1.1 200") || answer.starts_with(b"HTTP/1.0 200"))
+    let mut answer = [0; 12];
+    let answered = ask(address, "/readyz").and_then(|mut stream| stream.read_exact(&mut answer));
+    answered.is_ok() && (answer.starts_with(b"HTTP/1.1 200") || answer.starts_with(b"HTTP/1.0 200"))
 }
 
-fn ask(address: SocketAddr) -> std::io::Result<[u8; 12]> {
+/// The whole answer of a server to a request for a path.
+pub(crate) fn get(address: SocketAddr, path: &str) -> std::io::Result<String> {
+    let mut answer = String::new();
+    ask(address, path)?.read_to_string(&mut answer)?;
+    Ok(answer)
+}
+
+/// The stream on which the answer comes.
+fn ask(address: SocketAddr, path: &str) -> std::io::Result<TcpStream> {
     let mut stream = TcpStream::connect_timeout(&address, ANSWERS_WITHIN)?;
     stream.set_read_timeout(Some(ANSWERS_WITHIN))?;
     stream.set_write_timeout(Some(ANSWERS_WITHIN))?;
-    write!(stream, "GET /readyz HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n")?;
-    let mut answer = [0; 12];
-    stream.read_exact(&mut answer)?;
-    Ok(answer)
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n")?;
+    Ok(stream)
 }
