@@ -18,7 +18,7 @@ use protox::prost_reflect::prost_types::field_descriptor_proto::Type;
 type Failure = Box<dyn std::error::Error>;
 
 /// Large and rare parts of small and frequent messages: in boxes, so that a hostile frame of empty messages takes less memory.
-const RARE_FIELDS: [&str; 23] = [
+const RARE_FIELDS: [&str; 27] = [
     ".iolite.wire.Value.kind.blob_tree",
     ".iolite.wire.Write.name",
     ".iolite.wire.Write.operation.set_at",
@@ -42,6 +42,10 @@ const RARE_FIELDS: [&str; 23] = [
     ".iolite.wire.FeedCommit.id",
     ".iolite.wire.SegmentCommit.id",
     ".iolite.wire.OutboxEntry.seen",
+    ".iolite.wire.Hello.centre_token",
+    ".iolite.wire.Advance.clock",
+    ".iolite.wire.CentreToken.clock",
+    ".iolite.wire.StoredMeta.centre_token",
 ];
 
 fn main() -> Result<(), Failure> {

@@ -60,7 +60,7 @@ impl Member {
             fresh_secret: DeviceSecret([1; 16]),
             token: "token".into(),
             user: "ann".into(),
-            gateways: NonZeroU16::MIN,
+            gateways: vec![NonZeroU16::MIN],
             batch: Duration::ZERO,
             stores_cache: true,
             seed: 5,
@@ -88,7 +88,14 @@ impl Member {
         self.settle();
         self.input(Input::Linked);
         let store = StoreIncarnation(Id::from_u128(1));
-        let welcome = Welcome { version: ProtocolVersion::CURRENT, store, resumed: true, clock_micros: None };
+        let welcome = Welcome {
+            version: ProtocolVersion::CURRENT,
+            store,
+            resumed: true,
+            clock_micros: None,
+            centre: None,
+            moved: false,
+        };
         let frame = self.encoder.encode(&FromGateway::Welcome(welcome)).context("a small message")?;
         self.hear(frame);
         self.client.join(LOG, &Value::from(INSTANCE))?;
@@ -191,6 +198,7 @@ impl Member {
                 | Output::LogMembers(_)
                 | Output::LogDiffers { .. }
                 | Output::Connection(_)
+                | Output::Centre(_)
                 | Output::Unavailable(_)
                 | Output::ToTab(..)
                 | Output::ReadOutbox

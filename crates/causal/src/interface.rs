@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use iolite_store::{Event, Request, RequestId};
 use iolite_values::{ClientId, Timestamp};
-use iolite_wire::centres::{CentreName, FromCentre};
+use iolite_wire::centres::{CentreName, CentreNews, FromCentre};
 
 /// One data centre, as its configuration says.
 #[derive(Clone, Debug)]
@@ -99,5 +99,7 @@ pub enum Output {
     Hold(Timestamp),
     /// To the gateway's side: the feed through what is shown, and replies under the caller's numbers.
     Event(Event),
+    /// To the gateway's side: how far its clients see the group with the next segment of the feed, and what is here.
+    News(CentreNews),
     Link(LinkOutput),
 }

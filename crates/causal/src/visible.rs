@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use iolite_store::{Commit, Segment};
 use iolite_values::Timestamp;
-use iolite_wire::centres::{CentreName, Place};
+use iolite_wire::centres::{CentreName, Place, Taken};
 
 use crate::limits::HELD_BYTES_MAX;
 use crate::tables;
@@ -27,6 +27,8 @@ pub struct Visible {
     /// Entries of which it is not known that they are in K data centres, from the first such on.
     open: VecDeque<OpenEntry>,
     applied: BTreeMap<CentreName, Place>,
+    /// Entries that are in K data centres, since they were last asked for.
+    in_k: Vec<(Place, Option<Taken>)>,
     /// Whether what was held was dropped.
     is_dropped: bool,
 }
@@ -35,7 +37,7 @@ pub struct Visible {
 struct OpenEntry {
     place: Place,
     at: Timestamp,
-    taken_from: Option<CentreName>,
+    taken: Option<Taken>,
 }
 
 /// A thing to pass on.
@@ -51,11 +53,21 @@ impl Visible {
     pub fn new(k: usize, position: Timestamp, last: Place) -> Visible {
         let mut open = VecDeque::new();
         if last > Place::START {
-            open.push_back(OpenEntry { place: last, at: position, taken_from: None });
+            open.push_back(OpenEntry { place: last, at: position, taken: None });
         }
         let (held, applied) = (VecDeque::new(), BTreeMap::new());
         // What comes first is said anew.
-        Visible { k, passed: Timestamp::ZERO, position, held, held_bytes: 0, open, applied, is_dropped: true }
+        Visible {
+            k,
+            passed: Timestamp::ZERO,
+            position,
+            held,
+            held_bytes: 0,
+            open,
+            applied,
+            in_k: Vec::new(),
+            is_dropped: true,
+        }
     }
 
     /// A peer has stored that it has this outbox through a place.
@@ -65,8 +77,8 @@ impl Visible {
     }
 
     /// An entry has come with the feed.
-    pub fn entry(&mut self, place: Place, at: Timestamp, taken_from: Option<CentreName>) {
-        self.open.push_back(OpenEntry { place, at, taken_from });
+    pub fn entry(&mut self, place: Place, at: Timestamp, taken: Option<Taken>) {
+        self.open.push_back(OpenEntry { place, at, taken });
     }
 
     /// The feed has come. Its entries were told before.
@@ -86,16 +98,17 @@ impl Visible {
     /// Through where clients may see it.
     fn through(&mut self) -> Timestamp {
         while self.open.front().is_some_and(|entry| self.is_in_k(entry)) {
-            self.open.pop_front();
+            self.in_k.extend(self.open.pop_front().map(|entry| (entry.place, entry.taken)));
         }
         self.open.front().map_or(self.position, |entry| before(entry.at))
     }
 
     fn is_in_k(&self, entry: &OpenEntry) -> bool {
-        let elsewhere =
-            |(peer, place): &(&CentreName, &Place)| **place >= entry.place && entry.taken_from.as_ref() != Some(peer);
+        let elsewhere = |(peer, place): &(&CentreName, &Place)| {
+            **place >= entry.place && entry.taken.as_ref().map(|taken| &taken.from) != Some(peer)
+        };
         let others = self.applied.iter().filter(elsewhere).count();
-        1 + usize::from(entry.taken_from.is_some()) + others >= self.k
+        1 + usize::from(entry.taken.is_some()) + others >= self.k
     }
 
     /// The next thing to pass on.
@@ -128,6 +141,11 @@ impl Visible {
         self.held_bytes += bytes(&rest);
         self.held.push_front(rest);
         Segment { from, to: at, commits }
+    }
+
+    /// Entries that are in K data centres since this was last asked: all those of what was passed, and perhaps more.
+    pub fn take_in_k(&mut self) -> Vec<(Place, Option<Taken>)> {
+        std::mem::take(&mut self.in_k)
     }
 
     /// Drops what is held.
@@ -221,9 +239,10 @@ mod tests {
         let mut visible = Visible::new(2, at(1), Place::START);
         visible.pass();
         let us = CentreName::new("us").expect("a name");
-        visible.entry(Place(1), at(2), Some(us.clone()));
+        let taken = Taken { from: us.clone(), place: Place(1) };
+        visible.entry(Place(1), at(2), Some(taken.clone()));
         visible.entry(Place(2), at(3), None);
-        visible.entry(Place(3), at(4), Some(us.clone()));
+        visible.entry(Place(3), at(4), Some(taken));
         let commits =
             (2..=4).map(|micros| Commit { at: at(micros), transaction: TransactionId::default(), writes: [].into() });
         visible.hold(Segment { from: at(1), to: at(5), commits: commits.collect() });

@@ -17,6 +17,7 @@ mod ending;
 mod identity;
 mod logs;
 mod members;
+mod moving;
 mod mutations;
 mod narrowing;
 mod peek;
@@ -64,6 +65,7 @@ use logs::Logs;
 pub use logs::{JoinedLog, LeaveError, LogError};
 pub use members::LogMember;
 use members::Members;
+use moving::Moving;
 use resting::Rest;
 pub use rows::ConflictError;
 use rows::Rows;
@@ -88,6 +90,7 @@ pub struct Client {
     rows: Rows,
     causal: Causal,
     members: Members,
+    moving: Moving,
     queue: Queue,
     refused: BTreeMap<Counter, Refused>,
     reactions: Reactions,
@@ -223,10 +226,11 @@ impl Client {
             rows: Rows::default(),
             causal: Causal::opened(now.wall, unsent_after),
             members: Members::new(),
+            moving: Moving::restored(meta.and_then(|meta| meta.centre_token.clone())),
             queue: Queue::new(Windows { strong: config.limits.strong_ahead, ..Windows::default() }),
             refused: BTreeMap::new(),
             reactions: Reactions::default(),
-            session: Session::new(now.instant, config.gateways, config.seed, config.limits),
+            session: Session::new(now.instant, &config.gateways, config.seed, config.limits),
             rest: Rest::new(config.seed),
             connection: Connection::Offline,
             partial: None,
@@ -318,6 +322,7 @@ impl Client {
             self.leader.note_connection();
             self.outputs.push_back(Output::Connection(connection));
         }
+        self.note_centre();
         if self.session.has_lost_hope() {
             self.outputs.extend(self.reactions.missing().map(Output::Unavailable));
         }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use iolite_blobs::{DownloadNumber, UploadNumber};
 use iolite_machine::{PersistId, WallTime};
 use iolite_values::{Attempt, ChunkId, ClientId, Counter, DeviceSecret, LogId, Schema, TableId, Timestamp};
+use iolite_wire::centres::CentreName;
 
 use crate::limits::Limits;
 use crate::reactive::ReactionId;
@@ -26,8 +27,9 @@ pub struct Config {
     pub token: String,
     /// Whose data this is. A store of another user is refused, so that nobody's mutations are sent as somebody else's.
     pub user: String,
-    /// How many gateways its host knows. Which of them is tried is the client's choice.
-    pub gateways: NonZeroU16,
+    /// How many gateways of each data centre its host knows, the preferred data centre first; numbered through. At least one. Which of them is tried is
+    /// the client's choice: another data centre once all of one were tried in vain.
+    pub gateways: Vec<NonZeroU16>,
     /// How much time is between two times that it is told of changes, at least, in whole milliseconds. Zero: each as it comes.
     pub batch: Duration,
     /// Whether its cache is stored, too, and not only its calls: of use where the storage outlives the client.
@@ -135,6 +137,8 @@ pub enum Output {
     },
     /// The connection is another one than before.
     Connection(Connection),
+    /// Another data centre serves the client, or it is on its way to one.
+    Centre(Centre),
     /// A reactive transaction needs data that is not here, and there is no connection. It runs once there is.
     Unavailable(ReactionId),
     /// Hand this to a tab that follows.
@@ -224,8 +228,19 @@ pub enum Broken {
     SendBeforeStored,
     /// A register is assigned by the device's clock alone, also below a time that the writer has seen.
     StampByClock,
+    /// Answers of a new data centre are shown as they come, and not together.
+    ShowOneByOne,
     /// A rule of the tables that sync.
     Rows(iolite_rowsync::Broken),
+}
+
+/// How a client stands to the data centres of a group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Centre {
+    /// This one serves it, or did last.
+    At(CentreName),
+    /// That one cannot be reached, and others are tried.
+    Moving,
 }
 
 /// A pending mutation, for people.

@@ -27,7 +27,7 @@ mod view;
 
 pub use client::{CallError, Client, ConflictError, JoinedLog, LeaveError, LogError, LogMember};
 pub use interface::{
-    BlobInput, BlobOutput, Broken, Config, Input, MutationStatus, Output, Pending, PendingMutation, Refused,
+    BlobInput, BlobOutput, Broken, Centre, Config, Input, MutationStatus, Output, Pending, PendingMutation, Refused,
 };
 pub use iolite_blobs::{DownloadNumber, UploadNumber};
 pub use iolite_rowsync::{

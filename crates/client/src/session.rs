@@ -108,7 +108,7 @@ impl Session {
     const WORKED_AFTER: Duration = Duration::from_secs(1);
 
     /// `seed` spreads the retries of many clients.
-    pub(crate) fn new(now: Instant, gateways: NonZeroU16, seed: u64, limits: Limits) -> Session {
+    pub(crate) fn new(now: Instant, gateways: &[NonZeroU16], seed: u64, limits: Limits) -> Session {
         let state = State::Waiting { retry: now, outlook: Outlook::Good };
         let backoff = Backoff::new(Self::RETRY_FIRST, Self::RETRY_LAST, seed);
         Session { state, route: Route::new(gateways, seed), backoff, doubts: 0, limits, could_fetch: true, told: now }
@@ -117,6 +117,11 @@ impl Session {
     /// The gateway that is tried, or was last.
     pub(crate) fn gateway(&self) -> Gateway {
         self.route.current()
+    }
+
+    /// The place of its data centre in the configuration.
+    pub(crate) fn place_of_centre(&self) -> usize {
+        self.route.centre()
     }
 
     pub(crate) fn connection(&self) -> Connection {

@@ -124,7 +124,14 @@ fn times(writes: &[Write]) -> Vec<HybridTime> {
 
 fn welcome(clock_micros: u64) -> FromGateway {
     let (store, version) = (StoreIncarnation(Id::from_u128(1)), ProtocolVersion::CURRENT);
-    FromGateway::Welcome(Welcome { version, store, resumed: true, clock_micros: Some(clock_micros) })
+    FromGateway::Welcome(Welcome {
+        version,
+        store,
+        resumed: true,
+        clock_micros: Some(clock_micros),
+        centre: None,
+        moved: false,
+    })
 }
 
 #[test]

@@ -50,7 +50,7 @@ fn the_page_has_every_input_and_output() {
         table("Input"),
         names!(Input: Linked, LinkLost, Frame, Persisted, StorageFull, FromTab, TabGone, Outbox, Blobs)
     );
-    let outputs = names!(Output: Connect, Disconnect, Send, Persist, Run, Mutation, Connection, Unavailable,
+    let outputs = names!(Output: Connect, Disconnect, Send, Persist, Run, Mutation, Connection, Centre, Unavailable,
         Delivered, LogStopped, LogDiffers, LogMembers, ToTab, ReadOutbox, Adopted, ReactionFailed, Blobs, Conflicts);
     assert_eq!(table("Output"), outputs);
 }
@@ -80,7 +80,7 @@ fn the_page_has_every_end_view_and_connection() {
     assert_eq!(table("Connection"), names!(Connection: Offline, Connecting, Online, Refused));
     for broken in names!(Broken: Nothing, RemoveAtReply, KeepTakenBack, ForgetConfirmed, AppendAfterClose,
         ForgetReplayedPosition, SkipAtRejoin, AcknowledgeBeforeApplying, SendWhatReadPending, StrongReadsKept,
-        RunAgainAfterSent, SendBeforeStored, StampByClock, Rows)
+        RunAgainAfterSent, SendBeforeStored, StampByClock, ShowOneByOne, Rows)
     {
         assert!(broken == "Nothing" || PAGE.contains(&format!("`{broken}`")));
     }

@@ -192,6 +192,8 @@ fn a_gateway_that_makes_no_sense_is_left_and_nothing_has_changed() {
             store: iolite_values::StoreIncarnation::default(),
             resumed: false,
             clock_micros: None,
+            centre: None,
+            moved: false,
         }),
     ];
     for message in nonsense {

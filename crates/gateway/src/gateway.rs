@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use iolite_catalog::Catalog;
 use iolite_machine::{Instant, Machine, Now};
 use iolite_values::{ClientId, StoreIncarnation, Timestamp, TransactionId};
+use iolite_wire::centres::CentreName;
 use iolite_wire::message::{FromClient, FromGateway, SubscriptionId};
 
 use crate::blobs::links::Blobs;
@@ -19,6 +20,7 @@ use crate::own::Own;
 use crate::schema_growth::Growing;
 use crate::sessions::due::Due;
 use crate::sessions::farewell::Farewell;
+use crate::sessions::group::Group;
 use crate::sessions::idle::Idle;
 use crate::sessions::session::{Open, Phase, Session};
 use crate::sessions::timers::Timers;
@@ -53,8 +55,8 @@ pub struct Gateway {
     pub(crate) timers: Timers<SessionId>,
     pub(crate) blobs: Blobs,
     pub(crate) idle: Idle,
-    /// Whether it refuses schemas with tables that do not merge.
-    pub(crate) merging_only: bool,
+    /// The group of data centres that it is of. Then it refuses schemas with tables that do not merge.
+    pub(crate) group: Option<Group>,
     /// What a broken gateway told before its time, and to whom.
     pub(crate) published: BTreeMap<TransactionId, BTreeSet<SessionId>>,
     #[cfg(test)]
@@ -88,7 +90,7 @@ impl Gateway {
             timers: Timers::default(),
             blobs: Blobs::default(),
             idle: Idle::default(),
-            merging_only: false,
+            group: None,
             published: BTreeMap::new(),
             #[cfg(test)]
             rights_asked: Vec::new(),
@@ -98,8 +100,8 @@ impl Gateway {
 
     /// The same in a group of several data centres: it serves only tables that merge, as no others come to every data centre.
     #[must_use]
-    pub fn merging_only(self) -> Gateway {
-        Gateway { merging_only: true, ..self }
+    pub fn in_group(self, name: CentreName) -> Gateway {
+        Gateway { group: Some(Group::new(name)), ..self }
     }
 
     /// Whether the store is there and its schemas are read, so that sessions are served: what `/readyz` asks.
@@ -296,6 +298,7 @@ impl Machine for Gateway {
             Input::SessionClosed(id) => self.forget(id),
             Input::Drained { session, messages } => self.on_drained(now, session, messages),
             Input::Store(event) => self.on_store(now, event),
+            Input::Centre(news) => self.on_centre_news(now, news),
             Input::Blobs(link, input) => self.on_blobs(now, link, input),
             Input::BlobRoom(room) => self.blobs.room = room,
             Input::RevokeLeases => self.revoke_leases(now),

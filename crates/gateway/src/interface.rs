@@ -6,6 +6,7 @@ use iolite_catalog::SchemaPolicy;
 use iolite_store::{Event, Request, RequestId};
 use iolite_values::ClientId;
 use iolite_wire::blobs::{BlobReply, BlobRequest};
+use iolite_wire::centres::CentreNews;
 use iolite_wire::message::{FromClient, FromGateway};
 
 use crate::limits::Limits;
@@ -32,6 +33,8 @@ pub enum Input {
         messages: usize,
     },
     Store(Event),
+    /// In a group of data centres: how far this one is.
+    Centre(CentreNews),
     Blobs(BlobLink, BlobInput),
     /// Whether the store of chunks has room from now on.
     BlobRoom(BlobRoom),

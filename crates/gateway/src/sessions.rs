@@ -5,6 +5,7 @@
 pub mod due;
 pub mod farewell;
 pub mod greeting;
+pub mod group;
 pub mod idle;
 mod pressure;
 pub mod rights;

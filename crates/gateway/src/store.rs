@@ -12,6 +12,7 @@ use crate::checkpoints::Checkpoints;
 use crate::following::load::LoadId;
 use crate::interface::{Output, SessionId};
 use crate::sessions::farewell::Farewell;
+use crate::sessions::group::Group;
 use crate::sessions::session::{Guest, Phase};
 
 /// Where the store is.
@@ -153,6 +154,9 @@ impl Home {
             Home::Serving { .. } if guest.schema.is_some() => {
                 "the store could not be given what is new in this client's schema yet".into()
             }
+            Home::Serving { store, .. } if guest.hello.resume.is_some_and(|resume| resume.store != *store) => {
+                "this data centre does not have yet all that this client has seen in another one".into()
+            }
             Home::Serving { .. } => "this gateway is not yet as far as what this client has seen elsewhere".into(),
             Home::Unreadable { problem, .. } => problem.clone(),
         }
@@ -216,6 +220,7 @@ impl Gateway {
         self.give_up(reads.collect::<Vec<_>>());
         self.requests.open.clear();
         self.feed.clear();
+        self.group.iter_mut().for_each(Group::clear);
         self.lanes.clear_all();
         self.acknowledging.clear();
         self.due.clear();

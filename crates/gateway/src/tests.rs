@@ -16,6 +16,7 @@ mod lanes;
 mod log_members;
 mod logs;
 mod many_queries;
+mod moving;
 mod mutations;
 mod order;
 mod page;

@@ -227,10 +227,10 @@ impl World {
         }
         for index in 0..size.clients {
             let now = self.now_of_client(ClientIndex(index));
-            let known = if self.centres.is_some() { 1 } else { size.fronts as u16 };
+            let (known, centres) = if self.centres.is_some() { (1, CENTRES) } else { (size.fronts as u16, 1) };
             let gateways = NonZeroU16::new(known).expect("a run has gateways");
             let batch = self.habits.batch_period(&mut self.random);
-            let settings = ClientSettings { limits: self.habits.client_limits, gateways, batch };
+            let settings = ClientSettings { limits: self.habits.client_limits, gateways, centres, batch };
             let version = self.habits.calls.first_version();
             let start = (ClientIndex(index), version);
             let mut client = ClientNode::start(start, settings, now, self.broken, &mut self.random);
@@ -311,13 +311,12 @@ impl World {
     /// for a while on a link that is gone, because what says so was lost.
     pub fn is_linked(&self) -> bool {
         let is_linked = |node: &ClientNode| node.is_online() && self.links.is_clear_for(node.index, self.moment);
-        let mut with_home = self.clients.iter().filter(|node| self.has_home(node.index));
-        with_home.all(|node| is_linked(node) && node.tabs.values().all(TabNode::is_up_to_date))
+        self.clients.iter().all(|node| is_linked(node) && node.tabs.values().all(TabNode::is_up_to_date))
     }
 
     /// Everything that was called has ended, and is stored as ended.
     pub fn is_at_rest(&self) -> bool {
-        self.clients.iter().filter(|node| self.has_home(node.index)).all(ClientNode::is_quiet)
+        self.clients.iter().all(ClientNode::is_quiet)
     }
 
     /// The replicas that are up.

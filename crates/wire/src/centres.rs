@@ -4,10 +4,13 @@
 //!
 //! Invariant: an entry's writes are effects, which commute with all others, so an entry can be applied wherever it comes.
 
+mod clock;
 mod entry;
 mod message;
 mod name;
 
+pub use clock::{Ceiling, CentreNews, CentreToken, Clock};
+pub(crate) use clock::{read_clock, read_name, read_token, write_clock, write_token};
 pub use entry::{OutboxEntry, Place, Seen, ShippedTransaction, Taken};
 pub use message::{Entries, FromCentre};
 pub use name::{CentreName, CentreNameError};

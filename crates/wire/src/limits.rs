@@ -89,6 +89,8 @@ pub const SUBSCRIPTIONS: Limit = Limit { most: 4 * KIB, of: "subscriptions" };
 pub const SUBMITS_OPEN: Limit = Limit { most: 256, of: "submissions without an outcome" };
 /// The bytes of these submissions, by [`crate::message::Submit::size_bytes`].
 pub const SUBMITS_OPEN_BYTES: Limit = Limit { most: 4 * MIB, of: "bytes of submissions without an outcome" };
+/// Data centres of a group.
+pub const CENTRES: Limit = Limit { most: 7, of: "data centres of a group" };
 /// The name of a group of data centres.
 pub const CENTRE_GROUP: Limit = Limit { most: 64, of: "bytes of a group's name" };
 /// A part of a log's state.

@@ -86,6 +86,7 @@ fn a_token_has_a_length() {
             schema: SchemaHash([0; 16]),
             resume: None,
             acknowledged: Counter(0),
+            centre_token: None,
             batch: Duration::ZERO,
         }))
     });
@@ -318,6 +319,7 @@ const FRAMES: [(&str, FrameLimits); 17] = [
 const OTHERS: [(&str, Limit); 16] = [
     ("CHUNK_CONTENT", limits::CHUNK_CONTENT),
     ("CHUNK_IDS", limits::CHUNK_IDS),
+    ("CENTRES", limits::CENTRES),
     ("CENTRE_GROUP", limits::CENTRE_GROUP),
     ("TOKEN", limits::TOKEN),
     ("SCHEMA", limits::SCHEMA),

@@ -35,6 +35,7 @@ fn records_of_a_newer_release_are_told_apart_from_damaged_ones() {
         secret: Some(DeviceSecret([1; 16])),
         others_know_client: true,
         unsent_after: None,
+        centre_token: None,
     };
     let stored = stored.encode().expect("small");
 

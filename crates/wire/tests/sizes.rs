@@ -71,6 +71,7 @@ fn hello() -> FromClient {
         schema: SchemaHash([1; 16]),
         resume: Some(Resume { store: StoreIncarnation(Id::from_u128(u128::MAX)), at: time(0) }),
         acknowledged: Counter(2000),
+        centre_token: None,
         batch: Duration::ZERO,
     })
 }

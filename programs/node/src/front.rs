@@ -71,7 +71,8 @@ impl Front {
     /// The same in a group of data centres. With peers it serves only tables that merge.
     #[must_use]
     pub fn with_centres(self, settings: iolite_causal::Settings) -> Front {
-        let gateway = if settings.peers.is_empty() { self.gateway } else { self.gateway.merging_only() };
+        let gateway =
+            if settings.peers.is_empty() { self.gateway } else { self.gateway.in_group(settings.name.clone()) };
         Front { gateway, centres: Some(Centres::new(self.now, settings)), ..self }
     }
 
@@ -130,6 +131,7 @@ impl Front {
                     }
                     iolite_causal::Output::Hold(at) => self.coordinator.handle(self.now, CoordinatorInput::Hold(at)),
                     iolite_causal::Output::Event(event) => self.on_event(event),
+                    iolite_causal::Output::News(news) => self.gateway.handle(self.now, Input::Centre(news)),
                     iolite_causal::Output::Link(output) => self.emit(FrontOutput::Centre(output)),
                 }
             }

@@ -80,7 +80,13 @@ impl Client {
         schema: Schema,
         options: Options,
     ) -> Result<Client, OpenError> {
-        let (urls, gateways) = addresses(urls)?;
+        let (mut urls, first) = addresses(urls)?;
+        let mut gateways = vec![first];
+        for centre in &options.centres {
+            let (further, count) = addresses(centre)?;
+            urls.extend(further);
+            gateways.push(count);
+        }
         options.check()?;
         let clock = Clock::start();
         let directory = match &options.storage {
@@ -274,6 +280,11 @@ impl Client {
     /// How the client stands to its server, as a value that can be watched.
     pub fn connection(&self) -> watch::Receiver<Connection> {
         self.shared.connection.clone()
+    }
+
+    /// The data centre that serves the client, as a value that can be watched. None: none of a group has yet.
+    pub fn centre(&self) -> watch::Receiver<Option<Centre>> {
+        self.shared.centre.clone()
     }
 
     /// Waits until everything that is subscribed is current.

@@ -62,7 +62,7 @@ pub use conflicts::{Conflicts, Resolution, ResolveConflictsError, RowConflict};
 pub use embedded::{Embedded, EmbeddedError, embedded, embedded_in};
 pub use error::{Abort, OpenError, Result, abort};
 pub use iolite_client::{
-    CallError, Connection, Difference, DifferenceError, EditError, Lack, LeaveError, LogError, LogMember,
+    CallError, Centre, Connection, Difference, DifferenceError, EditError, Lack, LeaveError, LogError, LogMember,
     MutationStatus, NoEdit, NotHeld, Part, Pending, PendingMutation, Refused, RunError, View,
 };
 pub use iolite_derive::Table;

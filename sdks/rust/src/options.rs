@@ -28,6 +28,7 @@ pub struct Options {
     pub(crate) closures: Closures,
     pub(crate) limits: Limits,
     pub(crate) batch: Duration,
+    pub(crate) centres: Vec<Vec<String>>,
 }
 
 /// How often a closure is run for one of its runs.
@@ -48,6 +49,7 @@ impl Default for Options {
             closures,
             limits: Limits::default(),
             batch: Duration::ZERO,
+            centres: Vec::new(),
         }
     }
 }
@@ -99,6 +101,19 @@ impl Options {
     #[must_use]
     pub fn batch(mut self, every: Duration) -> Options {
         self.batch = every;
+        self
+    }
+
+    /// Further data centres of the server's group, each with the addresses of its gateways. The client is served by the data centre that it is connected to. When
+    /// that cannot be reached it goes on at one of these, in their order: what it has seen stays, and what is not confirmed is sent there.
+    #[must_use]
+    pub fn centres<C, U>(mut self, others: impl IntoIterator<Item = C>) -> Options
+    where
+        C: IntoIterator<Item = U>,
+        U: Into<String>,
+    {
+        let urls = |centre: C| centre.into_iter().map(Into::into).collect();
+        self.centres = others.into_iter().map(urls).collect();
         self
     }
 

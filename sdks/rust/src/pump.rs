@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use iolite_client::{
-    BlobOutput, Client as Core, Closed, Connection, DownloadNumber, Gateway, Input, LogMember, MutationKind,
+    BlobOutput, Centre, Client as Core, Closed, Connection, DownloadNumber, Gateway, Input, LogMember, MutationKind,
     MutationStatus, Output, ReactionId, Run, RunOf,
 };
 use iolite_host::Clock;
@@ -40,6 +40,7 @@ pub(crate) struct Inner {
     pub(crate) attempts_total: u64,
     pub(crate) settled: Vec<mpsc::UnboundedSender<Settled>>,
     pub(crate) connection: watch::Sender<Connection>,
+    pub(crate) centre: watch::Sender<Option<Centre>>,
     pub(crate) storage: StorageWriter,
     pub(crate) orders: Vec<LinkOrder>,
     pub(crate) blob_orders: Vec<BlobOutput>,
@@ -72,6 +73,7 @@ impl Inner {
     pub(crate) fn new(core: Core, mutators: Mutators, compare: Closures, storage: StorageWriter) -> Inner {
         Inner {
             connection: watch::Sender::new(core.connection()),
+            centre: watch::Sender::new(None),
             core,
             mutators,
             closures: BTreeMap::new(),
@@ -122,6 +124,7 @@ impl Inner {
                     }
                 }
                 Output::Connection(connection) => drop(self.connection.send_replace(connection)),
+                Output::Centre(centre) => drop(self.centre.send_replace(Some(centre))),
                 // Whoever has the log may ask it.
                 Output::LogStopped { .. } | Output::LogDiffers { .. } => {}
                 Output::LogMembers(log) => {

@@ -8,8 +8,8 @@ use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError, Weak};
 
 use iolite_client::{
-    BlobOutput, CallError, Connection, DownloadNumber, Input, LIVE, LogError, MutationStatus, Pending, ReactionId,
-    Splice, View,
+    BlobOutput, CallError, Centre, Connection, DownloadNumber, Input, LIVE, LogError, MutationStatus, Pending,
+    ReactionId, Splice, View,
 };
 use iolite_host::Clock;
 use iolite_machine::{Machine, PersistId};
@@ -38,6 +38,7 @@ pub(crate) struct Shared {
     pub(crate) blob_traffic: TrafficCounters,
     pub(crate) chunks: Chunks,
     pub(crate) connection: watch::Receiver<Connection>,
+    pub(crate) centre: watch::Receiver<Option<Centre>>,
     /// Why nothing becomes durable any more.
     pub(crate) storage_failure: watch::Sender<Option<String>>,
     /// The last field, so that it goes when the storage is closed.
@@ -47,6 +48,7 @@ pub(crate) struct Shared {
 impl Shared {
     pub(crate) fn new(inner: Inner, clock: Clock, wake: std::sync::Arc<Notify>, chunks: Chunks) -> Shared {
         let connection = inner.connection.subscribe();
+        let centre = inner.centre.subscribe();
         Shared {
             inner: Mutex::new(inner),
             clock,
@@ -56,6 +58,7 @@ impl Shared {
             blob_traffic: TrafficCounters::default(),
             chunks,
             connection,
+            centre,
             storage_failure: watch::Sender::new(None),
             released: watch::Sender::new(()),
         }
@@ -276,7 +279,7 @@ mod tests {
         let (token, user, limits) = ("token".into(), "ann".into(), Limits::default());
         let schema = Arc::new(Schema::from_json(r#"{"tables":{}}"#).expect("no tables"));
         let (fresh_client, fresh_secret) = (ClientId::default(), DeviceSecret([1; 16]));
-        let (gateways, batch) = (NonZeroU16::MIN, Duration::ZERO);
+        let (gateways, batch) = (vec![NonZeroU16::MIN], Duration::ZERO);
         let config = Config {
             schema,
             fresh_client,

@@ -71,7 +71,7 @@ impl Centres {
                 self.on_follow(link, peer, &group, known_store, after)
             }
             (LinkSide::Accepted, FromCentre::Applied { through }) => self.on_applied(link, &peer, through),
-            (LinkSide::Dialled, FromCentre::Following { store }) => self.on_following(&peer, store),
+            (LinkSide::Dialled, FromCentre::Following { store, last }) => self.on_following(&peer, store, last),
             (LinkSide::Dialled, FromCentre::Entries(entries)) => self.on_entries(&peer, entries),
             (LinkSide::Accepted, FromCentre::Following { .. } | FromCentre::Entries(_))
             | (LinkSide::Dialled, FromCentre::Follow { .. } | FromCentre::Applied { .. }) => {
@@ -104,7 +104,8 @@ impl Centres {
             ));
         }
         running.serving.insert(link, Serving::new(after));
-        self.send(link, FromCentre::Following { store });
+        let last = running.tail.last();
+        self.send(link, FromCentre::Following { store, last });
         Ok(())
     }
 
@@ -116,7 +117,7 @@ impl Centres {
         Ok(())
     }
 
-    fn on_following(&mut self, peer: &CentreName, store: StoreIncarnation) -> Result<(), String> {
+    fn on_following(&mut self, peer: &CentreName, store: StoreIncarnation, last: Place) -> Result<(), String> {
         let Stage::Running(running) = &mut self.stage else { return Ok(()) };
         let known = running.rows.store(peer);
         let Some(taking) = running.taking.get_mut(peer) else { return Ok(()) };
@@ -126,6 +127,7 @@ impl Centres {
             return Err(reason);
         }
         taking.following(store);
+        running.clocks.following(peer, last);
         Ok(())
     }
 

@@ -1,6 +1,6 @@
 //! The data centre at work: what the feed, the store and the peers bring is put to use.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use iolite_machine::Instant;
@@ -12,6 +12,7 @@ use iolite_wire::centres::{CentreName, FromCentre, OutboxEntry, Place, ShippedTr
 
 use super::own::Purpose;
 use super::{Asker, Centres, Stage};
+use crate::clock::Clocks;
 use crate::commits::{Causal, Commits};
 use crate::interface::{Broken, LinkId, LinkOutput, Output, Settings};
 use crate::marks::Marks;
@@ -35,6 +36,7 @@ pub(super) struct Running {
     pub tail: Tail,
     pub commits: Commits<RequestId>,
     pub visible: Visible,
+    pub clocks: Clocks,
     pub rows: Rows,
     pub recent: Recent,
     pub taking: BTreeMap<CentreName, Taking>,
@@ -78,7 +80,8 @@ impl Running {
         let taken = |peer: &&CentreName| rows.place(peer, Column::Taken) > Place::START;
         let marks = Marks::new(now, settings.peers.iter().filter(taken).cloned().collect());
         let (commits, recent, serving) = (Commits::new(at, last), Recent::new(last), BTreeMap::new());
-        Running { store, position: at, tail, commits, visible, rows, recent, taking, serving, marks, trimming }
+        let clocks = Clocks::new(settings.name.clone(), &settings.peers, last);
+        Running { store, position: at, tail, commits, visible, clocks, rows, recent, taking, serving, marks, trimming }
     }
 
     /// The feed goes on.
@@ -88,7 +91,7 @@ impl Running {
             if let Some((place, entry)) = self.tail.fold(commit) {
                 match OutboxEntry::decode(&entry) {
                     Ok(OutboxEntry::Transaction(shipped)) => {
-                        self.visible.entry(place, commit.at, shipped.taken.map(|taken| taken.from));
+                        self.visible.entry(place, commit.at, shipped.taken);
                     }
                     // Nothing is shown by a mark.
                     Ok(OutboxEntry::Seen(_)) => {}
@@ -239,12 +242,37 @@ impl Centres {
     fn pass_on(&mut self) {
         let Stage::Running(running) = &mut self.stage else { return };
         let store = running.store;
-        while let Some(passed) = running.visible.pass() {
-            let event = match passed {
+        let mut passed = VecDeque::new();
+        while let Some(next) = running.visible.pass() {
+            passed.push_back(next);
+        }
+        if let Some(Passed::Anew(resolved)) = passed.front().cloned() {
+            passed.pop_front();
+            running.clocks.say_again();
+            self.outputs.push_back(Output::Event(iolite_store::Event::Ready { store, resolved }));
+        }
+        // Whoever is told of the feed is told before how far that is.
+        self.tell_news();
+        for next in passed {
+            let event = match next {
                 Passed::Segment(segment) => iolite_store::Event::Feed(segment),
                 Passed::Anew(resolved) => iolite_store::Event::Ready { store, resolved },
             };
             self.outputs.push_back(Output::Event(event));
+        }
+    }
+
+    fn tell_news(&mut self) {
+        let Stage::Running(running) = &mut self.stage else { return };
+        for (place, taken) in running.visible.take_in_k() {
+            running.clocks.show(place, taken.as_ref());
+        }
+        running.clocks.has_own(running.tail.last());
+        for (peer, taking) in &running.taking {
+            running.clocks.has(peer, taking.through());
+        }
+        if let Some(news) = running.clocks.news(running.position) {
+            self.outputs.push_back(Output::News(news));
         }
     }
 

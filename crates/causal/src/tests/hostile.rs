@@ -45,14 +45,17 @@ fn an_outbox_with_a_hole_is_refused() {
     assert_eq!(closes(&mut world, entries(0, &[1])), "entries came before it was said of which store they are");
     opened(&mut world, LinkSide::Dialled);
     let store = FakeStore::new(101).incarnation;
-    assert_eq!(closes(&mut world, FromCentre::Following { store }), "");
+    assert_eq!(closes(&mut world, FromCentre::Following { store, last: Place::START }), "");
     assert_eq!(closes(&mut world, entries(0, &[1, 2])), "");
     assert_eq!(world.nodes[0].store.ids(table()).len(), 2);
     assert_eq!(closes(&mut world, entries(3, &[4])), "entries are missing between 2 and 3");
     assert_eq!(world.nodes[0].store.ids(table()).len(), 2);
     opened(&mut world, LinkSide::Dialled);
     let other = StoreIncarnation(Id::from_u128(78));
-    assert_eq!(closes(&mut world, FromCentre::Following { store: other }), "us has another store than before");
+    assert_eq!(
+        closes(&mut world, FromCentre::Following { store: other, last: Place::START }),
+        "us has another store than before"
+    );
     let figures = world.nodes[0].centres.figures();
     assert_eq!(figures.peers[0].state, PeerState::Stopped { reason: "us has another store than before".into() });
 }

@@ -30,6 +30,8 @@ pub struct Node {
     pub store: FakeStore,
     /// Transactions that the gateway has been told of, by their ids.
     pub shown: Vec<TransactionId>,
+    /// What the gateway was told last of how far this data centre is.
+    pub news: Option<CentreNews>,
     pub position: Timestamp,
     pub replies: BTreeMap<u64, Reply>,
     requests: u64,
@@ -75,6 +77,7 @@ impl World {
             let store = FakeStore::new(100 + index as u128);
             let centres = Centres::new(world.time(), settings(index, count, k, broken, 1000 + index as u128));
             world.nodes.push(Node {
+                news: None,
                 centres,
                 store,
                 shown: Vec::new(),
@@ -235,6 +238,7 @@ impl World {
                 Output::Request(number, request) => own.store.request(number, request),
                 Output::GiveUp(_) | Output::Hold(_) => {}
                 Output::Event(event) => own.told(event),
+                Output::News(news) => own.news = Some(news),
                 Output::Link(LinkOutput::Send { link, message }) => {
                     if let Some((from, to)) = self.links.get(&link.0) {
                         self.on_their_way.push((link.0, if *from == node { *to } else { *from }, message));

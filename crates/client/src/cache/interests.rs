@@ -241,6 +241,12 @@ impl Interests {
         live.map(|(interest, subscribed)| (subscribed.id, interest))
     }
 
+    /// The interests that somebody needs and that a gateway feeds, whatever became of them.
+    pub(crate) fn needed(&self) -> impl Iterator<Item = (SubscriptionId, Interest)> {
+        let needed = self.by_interest.iter().filter(|(_, own)| !own.is_local && !own.demands.is_empty());
+        needed.map(|(interest, own)| (own.id, interest.clone()))
+    }
+
     /// Whether all of a subscription is held.
     pub(crate) fn is_live(&self, id: SubscriptionId) -> bool {
         let own = self.by_id.get(&id).and_then(|interest| self.by_interest.get(interest));

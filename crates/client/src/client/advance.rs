@@ -63,6 +63,8 @@ impl Client {
         self.session.link_mut().into_iter().for_each(|link| link.expect_part(more));
         if more {
             self.partial = Some(whole);
+        } else if self.fits_schema(&whole) && self.moving.is_staging() {
+            self.stage(now, whole);
         } else if self.fits_schema(&whole) && whole.to >= self.cache.at() {
             self.on_advance(now, whole);
         } else {
@@ -103,7 +105,7 @@ impl Client {
         snapshot.row.cells().all(fits)
     }
 
-    fn on_advance(&mut self, now: Now, advance: Advance) {
+    pub(super) fn on_advance(&mut self, now: Now, advance: Advance) {
         if !says_nothing(&advance) {
             self.note_use();
         }
@@ -115,6 +117,7 @@ impl Client {
         let loaded = !advance.snapshots.is_empty();
         rows.extend(self.cache.replace(advance.snapshots));
         self.cache.advance(advance.to);
+        self.moving.see(advance.clock);
         self.compare_due = true;
         for outcome in &advance.outcomes {
             self.on_outcome(now, outcome);
@@ -200,6 +203,7 @@ fn joined(mut so_far: Advance, part: Advance) -> Advance {
     so_far.delivered = so_far.delivered.max(part.delivered);
     so_far.is_owed |= part.is_owed;
     so_far.members.extend(part.members);
+    so_far.clock.extend(part.clock);
     for snapshot in part.snapshots {
         match so_far.snapshots.last_mut() {
             Some(last) if last.subscription == snapshot.subscription => last.rows.extend(snapshot.rows),

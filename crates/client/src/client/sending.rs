@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use iolite_machine::{Instant, Now, PersistId, WallTime};
-use iolite_values::{Interest, SchemaHash, map_of};
+use iolite_values::{Interest, SchemaHash, StoreIncarnation, map_of};
 use iolite_wire::message::{
     First, FromClient, Goodbye, GoodbyeReason, Hello, ProtocolVersion, Resume, Submit, Subscribe, SubscriptionId,
     Welcome,
@@ -68,6 +68,7 @@ impl Client {
             schema: SchemaHash(schema),
             resume,
             acknowledged: self.acknowledgement.noted,
+            centre_token: self.moving.token.clone(),
             batch: self.batch,
         }));
     }
@@ -81,32 +82,38 @@ impl Client {
 
     pub(super) fn on_welcome(&mut self, now: Now, welcome: Welcome) {
         self.heed_clock(now, welcome.clock_micros.map(WallTime::from_micros));
-        let resumes = self.store == Some(welcome.store);
-        if !resumes {
-            // Another history, or the first: what was held is of no use, and everything wanted is asked for anew.
-            let rows = self.cache.clear();
-            self.note_rows(rows);
-            self.changed = Changed::Everything;
-            self.queue.history_lost();
-            self.blobs_history_lost();
-            self.kept_history_lost();
-            self.delivery.history_lost();
-            self.logs_history_lost();
-            self.restart_tabs();
-            if self.store.is_some() {
-                self.disk.due = true;
-                self.disk.ends_before_history = self.disk.last.next();
+        self.note_serving(&welcome);
+        if self.store != Some(welcome.store) {
+            if welcome.moved {
+                return self.begin_staging(now, welcome.store);
             }
-            self.store = Some(welcome.store);
-            self.compare_due = true;
-        }
-        if !resumes {
+            self.begin_history(welcome.store);
             return self.enter(now, Phase::Open);
         }
         let interests = self.fit_one_subscribe();
         self.enter(now, Phase::Resuming);
         // Said although it may name nothing: the gateway waits for it.
         self.send(FromClient::Subscribe(Subscribe { held: true, interests, first: BTreeMap::new() }));
+    }
+
+    /// Another history, or the first: what was held is of no use, and everything wanted is asked for anew.
+    pub(super) fn begin_history(&mut self, store: StoreIncarnation) {
+        let rows = self.cache.clear();
+        self.note_rows(rows);
+        self.changed = Changed::Everything;
+        self.queue.history_lost();
+        self.blobs_history_lost();
+        self.kept_history_lost();
+        self.delivery.history_lost();
+        self.logs_history_lost();
+        self.moving.history_lost();
+        self.restart_tabs();
+        if self.store.is_some() {
+            self.disk.due = true;
+            self.disk.ends_before_history = self.disk.last.next();
+        }
+        self.store = Some(store);
+        self.compare_due = true;
     }
 
     pub(super) fn enter(&mut self, now: Now, phase: Phase) {
@@ -197,7 +204,7 @@ impl Client {
     }
 
     /// So many rows of a query as are asked for at once: those that are needed, and some to spare.
-    fn first_to_ask(&self, id: SubscriptionId) -> Option<First> {
+    pub(super) fn first_to_ask(&self, id: SubscriptionId) -> Option<First> {
         let needed = self.cache.interests.first_rows(id)?;
         let rows = with_spare(needed.rows as usize);
         Some(First { rows: u32::try_from(rows).unwrap_or(u32::MAX), ..needed })
@@ -319,6 +326,7 @@ impl Client {
 
     fn forget_link(&mut self) {
         self.partial = None;
+        self.moving.session_lost();
         self.drop_blob_link();
         self.acknowledgement.due = None;
         self.queue.session_lost();

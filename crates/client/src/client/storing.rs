@@ -168,6 +168,7 @@ impl Client {
             secret: Some(self.identity.secret),
             others_know_client: self.identity.others_know_client(),
             unsent_after: self.causal.unsent_after(),
+            centre_token: self.moving.token.clone(),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Which gateway is tried next.
 //!
-//! Invariants: a client stays with a gateway that works; every other one is tried before it pauses.
+//! Invariants: a client stays with a gateway that works; those of its data centre are tried before those of others; every other one is tried before it pauses.
 
 use std::num::NonZeroU16;
 
@@ -10,42 +10,67 @@ pub struct Gateway(pub u16);
 
 #[derive(Debug)]
 pub(crate) struct Route {
-    /// In an order that the seed draws, so that many clients spread over the gateways, and over those that are left when one is gone.
-    order: Vec<Gateway>,
+    /// The gateways of each data centre. Each in an order that the seed draws, so that many clients spread over the gateways, and over those that are left
+    /// when one is gone.
+    order: Vec<Vec<Gateway>>,
+    centre: usize,
     at: usize,
     /// How many in a row did not serve, since the last pause.
     failed: usize,
+    /// How many of this data centre did not, since it was turned to or served.
+    failed_here: usize,
 }
 
 impl Route {
-    pub(crate) fn new(gateways: NonZeroU16, seed: u64) -> Route {
-        let mut order: Vec<Gateway> = (0..gateways.get()).map(Gateway).collect();
-        let mut random = seed;
-        for place in (1..order.len()).rev() {
-            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            order.swap(place, (random >> 33) as usize % (place + 1));
+    /// The number of gateways of each data centre, the preferred one first.
+    pub(crate) fn new(centres: &[NonZeroU16], seed: u64) -> Route {
+        let (mut random, mut next) = (seed, 0);
+        let mut order = Vec::new();
+        for gateways in centres {
+            let mut own: Vec<Gateway> = (next..next + gateways.get()).map(Gateway).collect();
+            next += gateways.get();
+            for place in (1..own.len()).rev() {
+                random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                own.swap(place, (random >> 33) as usize % (place + 1));
+            }
+            order.push(own);
         }
-        Route { order, at: 0, failed: 0 }
+        Route { order, centre: 0, at: 0, failed: 0, failed_here: 0 }
     }
 
     pub(crate) fn current(&self) -> Gateway {
-        self.order[self.at]
+        self.order[self.centre][self.at]
+    }
+
+    /// The place of the current data centre in the configuration.
+    pub(crate) fn centre(&self) -> usize {
+        self.centre
+    }
+
+    fn all(&self) -> usize {
+        self.order.iter().map(Vec::len).sum()
     }
 
     /// Whether there is a choice.
     pub(crate) fn has_others(&self) -> bool {
-        self.order.len() > 1
+        self.all() > 1
     }
 
     /// The current gateway served its client for a while.
     pub(crate) fn served(&mut self) {
-        self.failed = 0;
+        (self.failed, self.failed_here) = (0, 0);
     }
 
-    /// Turns to the next gateway. False when all have been tried, so that a pause is due.
+    /// Turns to the next gateway: of the same data centre, and of the next one if all of these were tried. False when all have been tried, so that a pause is
+    /// due.
     pub(crate) fn move_on(&mut self) -> bool {
-        self.at = (self.at + 1) % self.order.len();
-        self.failed = (self.failed + 1) % self.order.len();
+        self.failed_here += 1;
+        if self.failed_here < self.order[self.centre].len() {
+            self.at = (self.at + 1) % self.order[self.centre].len();
+        } else {
+            (self.centre, self.at, self.failed_here) = ((self.centre + 1) % self.order.len(), 0, 0);
+        }
+        self.failed = (self.failed + 1) % self.all();
         self.failed > 0
     }
 }
@@ -55,7 +80,7 @@ mod tests {
     use super::*;
 
     fn route(gateways: u16, seed: u64) -> Route {
-        Route::new(NonZeroU16::new(gateways).expect("at least one"), seed)
+        Route::new(&[NonZeroU16::new(gateways).expect("at least one")], seed)
     }
 
     #[test]
@@ -88,5 +113,21 @@ mod tests {
         }
         assert_eq!(moves.len(), 6, "{moves:?}");
         assert!(moves.values().all(|count| (700..1_300).contains(count)), "{moves:?}");
+    }
+
+    #[test]
+    fn the_gateways_of_a_data_centre_are_tried_before_those_of_the_next_one() {
+        let two = NonZeroU16::new(2).expect("not none");
+        let mut route = Route::new(&[two, two], 3);
+        assert!(route.move_on());
+        route.served();
+        let mut centres = Vec::new();
+        loop {
+            centres.push(route.centre());
+            if !route.move_on() {
+                break;
+            }
+        }
+        assert_eq!((centres, route.centre()), (vec![0, 0, 1, 1], 0));
     }
 }

@@ -199,7 +199,14 @@ impl Harness {
     pub fn welcome(&mut self, store: u128) {
         let store = StoreIncarnation(Id::from_u128(store));
         let version = ProtocolVersion::CURRENT;
-        self.tell(FromGateway::Welcome(Welcome { version, store, resumed: true, clock_micros: None }));
+        self.tell(FromGateway::Welcome(Welcome {
+            version,
+            store,
+            resumed: true,
+            clock_micros: None,
+            centre: None,
+            moved: false,
+        }));
     }
 
     pub fn disconnect(&mut self) {
@@ -400,7 +407,7 @@ pub fn config(user: &str) -> Config {
         fresh_secret: DeviceSecret([7; 16]),
         token: "token".into(),
         user: user.into(),
-        gateways: NonZeroU16::MIN,
+        gateways: vec![NonZeroU16::MIN],
         batch: Duration::ZERO,
         stores_cache: true,
         seed: 5,

@@ -1,7 +1,7 @@
 //! From hello to welcome: version, token, store, schema, in this order.
 //!
 //! Invariant: an open session has seen nothing above the gateway's position: one that has, on another gateway or before a restart, is held
-//! until the feed is there.
+//! until the feed is there. So is one that has seen another data centre, until all of that is here.
 
 use std::ops::RangeInclusive;
 
@@ -9,6 +9,7 @@ use iolite_access::Identity;
 use iolite_catalog::Admission;
 use iolite_machine::Now;
 use iolite_values::{Schema, StoreIncarnation, Timestamp};
+use iolite_wire::centres::CentreNews;
 use iolite_wire::message::{FromGateway, Hello, ProtocolVersion, Welcome};
 
 use crate::limits;
@@ -103,9 +104,14 @@ impl Gateway {
         if held_from.is_some_and(|at| at > position) {
             return;
         }
+        let token =
+            self.group.as_ref().and_then(|group| Some((group, group.token_from_elsewhere(&guest.hello, store)?)));
+        if token.is_some_and(|(group, token)| !group.covers(token)) {
+            return;
+        }
         let Some(schema) = &guest.schema else {
             // A store that was alone before may have other tables, and know their schemas.
-            let is_served = !self.merging_only || unserved_table(self.catalog.schema()).is_none();
+            let is_served = self.group.is_none() || unserved_table(self.catalog.schema()).is_none();
             if is_served && self.catalog.knows(guest.hello.schema) {
                 return self.welcome(now, id, store, held_from);
             }
@@ -113,7 +119,7 @@ impl Gateway {
             self.held.remove(&id);
             return self.say(id, FromGateway::SchemaWanted);
         };
-        if let Some(table) = unserved_table(schema).filter(|_| self.merging_only) {
+        if let Some(table) = unserved_table(schema).filter(|_| self.group.is_some()) {
             let problem = refusal_of(table);
             return self.end(id, &Farewell::Schema(problem));
         }
@@ -127,10 +133,23 @@ impl Gateway {
         }
     }
 
+    /// The data centre is further.
+    pub(crate) fn on_centre_news(&mut self, now: Now, news: CentreNews) {
+        let position = self.position();
+        let Some(group) = &mut self.group else { return };
+        group.on_news(news);
+        if group.advance(position) {
+            self.retry_held(now);
+        }
+    }
+
     fn welcome(&mut self, now: Now, id: SessionId, store: StoreIncarnation, held_from: Option<Timestamp>) {
         let Some(session) = self.sessions.get_mut(&id) else { return };
         let Phase::Held(guest) = &session.phase else { return };
         let (client, acknowledged) = (guest.hello.client, guest.hello.acknowledged);
+        let group = self.group.as_ref();
+        let moved = group.is_some_and(|group| group.token_from_elsewhere(&guest.hello, store).is_some());
+        let centre = group.map(|group| group.name().clone());
         let version = guest.hello.newest_version.min(ProtocolVersion::CURRENT);
         session.phase = Phase::Open(Box::new(Open::new(guest, held_from)));
         session.heard = now.instant;
@@ -143,7 +162,7 @@ impl Gateway {
         }
         self.clients.insert(client, id);
         let (resumed, clock_micros) = (held_from.is_some(), Some(now.wall.as_micros()));
-        self.say(id, FromGateway::Welcome(Welcome { version, store, resumed, clock_micros }));
+        self.say(id, FromGateway::Welcome(Welcome { version, store, resumed, clock_micros, centre, moved }));
         self.on_acknowledge(id, acknowledged);
         self.ask_last_outcome(id);
         self.welcome_member(now, id);

@@ -11,7 +11,9 @@ use iolite_wire::message::{First, FromGateway, Hello, Outcome, SubscriptionId};
 
 use crate::following::load::{AnswerSize, Load, LoadId};
 use crate::following::reading::Amount;
+
 use crate::limits::{GREETING_TIME_MAX, Limits};
+use crate::sessions::group::Revision;
 use crate::size;
 use crate::submissions::acknowledging::Acknowledged;
 use crate::submissions::order::SessionLanes;
@@ -74,6 +76,8 @@ pub struct Open {
     pub has_past: bool,
     /// Whether the next advance tells up to where its client's commits are delivered.
     pub delivered_due: bool,
+    /// The clock of the group as it was last told.
+    pub clock_told: Revision,
 }
 
 /// Whether changes are told as they come.
@@ -156,6 +160,7 @@ impl Open {
             has_past: held_from.is_some() || guest.hello.acknowledged > Counter::default(),
             lanes: SessionLanes::default(),
             delivered_due: false,
+            clock_told: Revision::default(),
         }
     }
 

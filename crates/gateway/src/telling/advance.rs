@@ -30,13 +30,27 @@ impl Gateway {
         open.seen = to;
         let outcomes = open.take_outcomes(to);
         let (client, delivered_due) = (open.client, std::mem::take(&mut open.delivered_due));
+        let told = open.clock_told;
         let News { changes, snapshots, declined, entered } = news;
         let changes = open.batch.take(now.instant, changes);
         let delivered = delivered_due.then(|| self.delivery.delivered(client, to));
         let is_owed = self.delivery.is_awaited(client, to);
+        let (clock, told) = self.group.as_ref().map(|group| group.changed_since(told)).unwrap_or_default();
+        self.open_mut(id).into_iter().for_each(|open| open.clock_told = told);
         let members = self.members.take(client, |other| self.delivery.is_out(other));
-        let whole =
-            Advance { to, more: false, changes, snapshots, outcomes, declined, entered, delivered, is_owed, members };
+        let whole = Advance {
+            to,
+            more: false,
+            changes,
+            snapshots,
+            outcomes,
+            declined,
+            entered,
+            delivered,
+            is_owed,
+            members,
+            clock,
+        };
         for part in parts(whole, limits.advance_part_bytes) {
             self.say(id, FromGateway::Advance(part));
         }
@@ -88,7 +102,7 @@ fn parts(whole: Advance, part_bytes: usize) -> Vec<Advance> {
         cutter.make_room(size::log_members(&members));
         cutter.part.members.push(members);
     }
-    (cutter.part.delivered, cutter.part.is_owed) = (whole.delivered, whole.is_owed);
+    (cutter.part.delivered, cutter.part.is_owed, cutter.part.clock) = (whole.delivered, whole.is_owed, whole.clock);
     cutter.done.push(cutter.part);
     cutter.done
 }

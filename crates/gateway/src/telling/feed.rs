@@ -280,6 +280,9 @@ impl Gateway {
         self.watch_schemas(&segment.commits);
         self.watch_leases(&segment.commits);
         self.home.set_position(segment.to);
+        if let Some(group) = &mut self.group {
+            group.advance(segment.to);
+        }
         self.advance_leases();
         for commit in &segment.commits {
             self.published.remove(&commit.transaction);

@@ -53,7 +53,7 @@ fn lists_are_whole(phase: &Phase, flow: Flow, standing: Standing, input: &Input,
     match input {
         Input::SessionOpened(_) | Input::Message(..) | Input::Garbled(..) => {}
         Input::SessionClosed(_) | Input::Drained { .. } | Input::Store(_) | Input::Blobs(..) => {}
-        Input::BlobRoom(_) | Input::RevokeLeases => {}
+        Input::BlobRoom(_) | Input::RevokeLeases | Input::Centre(_) => {}
     }
     match message {
         FromClient::Hello(_) | FromClient::Schema(_) | FromClient::Subscribe(_) | FromClient::Unsubscribe(_) => {}

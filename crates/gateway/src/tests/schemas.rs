@@ -3,6 +3,7 @@
 use iolite_catalog::SchemaPolicy;
 use iolite_store::{Event, Refusal, Reply, Request};
 use iolite_values::Schema;
+use iolite_wire::centres::CentreName;
 use iolite_wire::message::{FromClient, FromGateway, GoodbyeReason, Hello};
 
 use super::world::*;
@@ -167,7 +168,7 @@ fn a_gateway_of_several_data_centres_refuses_tables_that_do_not_merge() {
     let mut world = World::with_table(
         MERGING.strip_prefix(r#"{"tables":{"#).and_then(|rest| rest.strip_suffix("}}")).expect("one table"),
     );
-    world.gateway = Gateway::new(settings(Broken::Nothing)).merging_only();
+    world.gateway = Gateway::new(settings(Broken::Nothing)).in_group(CentreName::new("eu").expect("a name"));
     world.store_comes();
     world.answer_all();
     // The store knows this schema from the time when it was alone.

@@ -287,12 +287,20 @@ pub fn hello(number: u64) -> Hello {
         schema: schema().hash(),
         resume: None,
         acknowledged: Counter(0),
+        centre_token: None,
         batch: Duration::ZERO,
     }
 }
 
 pub fn welcome(resumed: bool) -> FromGateway {
-    FromGateway::Welcome(Welcome { version: ProtocolVersion::CURRENT, store: STORE, resumed, clock_micros: Some(0) })
+    FromGateway::Welcome(Welcome {
+        version: ProtocolVersion::CURRENT,
+        store: STORE,
+        resumed,
+        clock_micros: Some(0),
+        centre: None,
+        moved: false,
+    })
 }
 
 pub fn subscribe(held: bool, interests: Vec<(u32, Interest)>) -> FromClient {

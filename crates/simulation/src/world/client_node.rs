@@ -72,6 +72,8 @@ pub struct ClientSettings {
     pub limits: Limits,
     /// How many gateways it knows.
     pub gateways: NonZeroU16,
+    /// So many data centres have as many each.
+    pub centres: usize,
     pub batch: Duration,
 }
 
@@ -262,7 +264,7 @@ impl ClientNode {
                 Output::LogStopped { .. } | Output::LogDiffers { .. } | Output::LogMembers(_) => {
                     unreachable!("no table of this app is of a log")
                 }
-                Output::Connection(_) | Output::Unavailable(_) => {}
+                Output::Connection(_) | Output::Unavailable(_) | Output::Centre(_) => {}
                 Output::Delivered(counter) => self.note_delivered(counter, history),
                 Output::ToTab(tab, message) => {
                     let leader = LeaderThen { life: self.life, store: self.store };
@@ -545,7 +547,7 @@ fn open(
         fresh_secret: DeviceSecret((!fresh).to_be_bytes()),
         token: super::front_node::TOKEN.into(),
         user: "simulated".into(),
-        gateways: settings.gateways,
+        gateways: vec![settings.gateways; settings.centres],
         batch: settings.batch,
         stores_cache: true,
         seed: random.bits(),

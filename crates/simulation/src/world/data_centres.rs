@@ -1,6 +1,6 @@
 //! Several data centres: each is a gateway and a replica of the same number, with a clock, a journal and crashes of its own.
 //!
-//! Invariant: a client stays with one data centre. One whose data centre was destroyed is left alone with what it has.
+//! Invariant: every client knows all data centres, and prefers one of its own.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -149,9 +149,9 @@ impl World {
         front.with_centres(now, settings)
     }
 
-    /// The gateway that a client reaches, which may know several.
+    /// The gateway that a client counts as this one. Of data centres it counts its own as the first.
     pub(super) fn front_of(&self, client: ClientIndex, gateway: usize) -> usize {
-        self.centres.as_ref().map_or(gateway, |centres| centres.home(client))
+        self.centres.as_ref().map_or(gateway, |centres| (centres.home(client) + gateway) % CENTRES)
     }
 
     /// The gateways of the process that a replica is in, if it is an embedded server.
@@ -161,11 +161,6 @@ impl World {
             None if self.topology.is_alone() => (0..self.fronts.len()).collect(),
             None => Vec::new(),
         }
-    }
-
-    /// Whether a client's data centre is there, or comes back.
-    pub fn has_home(&self, client: ClientIndex) -> bool {
-        self.centres.as_ref().is_none_or(|centres| !centres.lost.contains(&centres.home(client)))
     }
 
     /// Data centres that are there, or come back.

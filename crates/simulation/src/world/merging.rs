@@ -58,8 +58,7 @@ impl World {
 
     /// Every client visits somebody.
     pub fn visit_once_more(&mut self) {
-        let with_home = (0..self.clients.len()).map(ClientIndex).filter(|client| self.has_home(*client));
-        for client in with_home.collect::<Vec<_>>() {
+        for client in (0..self.clients.len()).map(ClientIndex) {
             let of = self.random.below(STAYING as u64) as i64;
             self.call_named(client, OfCentres::Visit { of, amount: 1 });
         }

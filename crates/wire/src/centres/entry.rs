@@ -20,6 +20,8 @@ pub struct Place(pub u64);
 impl Place {
     /// Before all entries.
     pub const START: Place = Place(0);
+    /// After all entries.
+    pub const LAST: Place = Place(u64::MAX);
     /// No page has so many entries.
     const IN_PAGE: u64 = 1 << 12;
 

@@ -22,6 +22,8 @@ pub enum FromCentre {
     /// The answer: the outbox of this store comes.
     Following {
         store: StoreIncarnation,
+        /// The last place of it.
+        last: Place,
     },
     Entries(Entries),
     /// From who dialled: everything through this place is in its store, durable.
@@ -50,8 +52,8 @@ impl FromCentre {
                 known_store: known_store.map(|store| store.0.to_bytes().to_vec()).unwrap_or_default(),
                 after: after.0,
             }),
-            FromCentre::Following { store } => {
-                Message::Following(proto::CentreFollowing { store: store.0.to_bytes().to_vec() })
+            FromCentre::Following { store, last } => {
+                Message::Following(proto::CentreFollowing { store: store.0.to_bytes().to_vec(), last: last.0 })
             }
             FromCentre::Entries(Entries { after, entries }) => Message::Entries(proto::CentreEntries {
                 after: after.0,
@@ -74,7 +76,9 @@ impl FromCentre {
                 known_store: if follow.known_store.is_empty() { None } else { Some(store(&follow.known_store)?) },
                 after: Place(follow.after),
             },
-            Message::Following(following) => FromCentre::Following { store: store(&following.store)? },
+            Message::Following(following) => {
+                FromCentre::Following { store: store(&following.store)?, last: Place(following.last) }
+            }
             Message::Entries(entries) => FromCentre::Entries(read_entries(entries)?),
             Message::Applied(applied) => FromCentre::Applied { through: Place(applied.through) },
         })

@@ -2,6 +2,7 @@
 
 use iolite_values::{ClientId, Counter, DeviceSecret, Id, SchemaHash, StoreIncarnation, Timestamp};
 
+use crate::centres::{CentreToken, read_token, write_token};
 use crate::encoding::{Reader, Writer, identity};
 use crate::generated::{proto, shapes};
 use crate::limits::{CLIENT_STORAGE, NAME};
@@ -32,6 +33,8 @@ pub struct StoredMeta {
     pub others_know_client: bool,
     /// Effects of calls after this one were never sent. None: any may have been.
     pub unsent_after: Option<Counter>,
+    /// What the cache has seen of a group of data centres.
+    pub centre_token: Option<CentreToken>,
 }
 
 impl StoredMeta {
@@ -51,6 +54,7 @@ impl StoredMeta {
             secret: self.secret.map(|DeviceSecret(secret)| secret.to_vec()).unwrap_or_default(),
             others_know_client: self.others_know_client,
             unsent_after: self.unsent_after.map(|counter| counter.0),
+            centre_token: self.centre_token.as_ref().map(|token| write_token(token, &mut writer)),
         };
         writer.check()?;
         frame::encode(&stored, shapes::STORED_META, CLIENT_STORAGE)
@@ -78,6 +82,7 @@ impl StoredMeta {
             others_know_client: stored.others_know_client || stored.format_version < SECRETS,
             secret: secret.map(|secret: Id| DeviceSecret(secret.to_bytes())),
             unsent_after: stored.unsent_after.map(Counter),
+            centre_token: read_token(stored.centre_token, &Reader::default())?,
         })
     }
 }

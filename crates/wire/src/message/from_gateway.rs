@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use iolite_values::{Attempt, Counter, KeyRange, Row, RowKey, StoreIncarnation, TableId, Timestamp, Write};
 
+use crate::centres::{CentreName, Clock};
+
 use super::{LogHash, LogMembers, LogPart, ProtocolVersion, SubscriptionId};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,6 +32,10 @@ pub struct Welcome {
     pub resumed: bool,
     /// The server's clock, in microseconds since 1970, if it says so: a device whose clock is wrong bounds the times of its effects by it.
     pub clock_micros: Option<u64>,
+    /// The data centre, if it is of a group of several.
+    pub centre: Option<CentreName>,
+    /// The store is another one than that of the resume token, but has all that the client has seen: `centre_token` of the hello says so.
+    pub moved: bool,
 }
 
 /// The only message that changes what a client sees: applied whole, or not at all.
@@ -56,6 +62,8 @@ pub struct Advance {
     pub is_owed: bool,
     /// The members of logs that the client follows, or how they changed: at most one of a log.
     pub members: Vec<LogMembers>,
+    /// How far the outboxes of data centres are seen with this advance and those before it, where that has changed.
+    pub clock: Clock,
 }
 
 /// An interest that is not subscribed to, although it was asked for.

@@ -3,6 +3,7 @@
 use iolite_values::{Counter, Row, RowKey, TableId};
 
 use crate::DecodeError;
+use crate::centres::{read_clock, write_clock};
 use crate::encoding::{Reader, Writer, required, row_key};
 use crate::generated::proto::{self, advance::Delivered, outcome::Verdict as Field};
 use crate::limits::REASON;
@@ -30,6 +31,7 @@ pub(super) fn write(advance: &Advance, writer: &mut Writer) -> proto::Advance {
         }),
         is_owed: advance.is_owed,
         members: advance.members.iter().map(|members| log_members::write(members, writer)).collect(),
+        clock: write_clock(&advance.clock, writer),
     }
 }
 
@@ -50,8 +52,8 @@ pub(super) fn read(advance: proto::Advance, reader: &mut Reader) -> Result<Advan
     let delivered = delivered.transpose()?;
     let members = advance.members.into_iter().map(|members| log_members::read(members, reader));
     let members = members.collect::<Result<_, _>>()?;
-    let (more, is_owed) = (advance.more, advance.is_owed);
-    Ok(Advance { to, more, changes, snapshots, outcomes, declined, entered, delivered, is_owed, members })
+    let (more, is_owed, clock) = (advance.more, advance.is_owed, read_clock(advance.clock, reader)?);
+    Ok(Advance { to, more, changes, snapshots, outcomes, declined, entered, delivered, is_owed, members, clock })
 }
 
 pub(crate) fn write_snapshot(snapshot: &Snapshot, writer: &mut Writer) -> proto::Snapshot {

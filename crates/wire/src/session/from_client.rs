@@ -6,6 +6,7 @@ use std::time::Duration;
 use iolite_values::{ClientId, Counter, Interest, SchemaHash, StoreIncarnation};
 
 use crate::DecodeError;
+use crate::centres::{read_token, write_token};
 use crate::encoding::{Reader, Writer, identity, required};
 use crate::generated::proto::{self, from_client_frame::Message, from_member::Log};
 use crate::limits::{SCHEMA, SUBSCRIPTIONS, TOKEN};
@@ -72,6 +73,7 @@ fn write_hello(hello: &Hello, writer: &mut Writer) -> proto::Hello {
         schema: hello.schema.0.to_vec(),
         resume,
         acknowledged: hello.acknowledged.0,
+        centre_token: hello.centre_token.as_ref().map(|token| write_token(token, writer)),
         batch_ms: u32::try_from(hello.batch.as_millis()).unwrap_or(u32::MAX),
     }
 }
@@ -92,6 +94,7 @@ fn read_hello(hello: proto::Hello, reader: &mut Reader) -> Result<Hello, DecodeE
         schema: SchemaHash(identity(&hello.schema)?.to_bytes()),
         resume,
         acknowledged: Counter(hello.acknowledged),
+        centre_token: read_token(hello.centre_token, reader)?,
         batch: Duration::from_millis(hello.batch_ms.into()),
     })
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use iolite_values::StoreIncarnation;
 
 use crate::DecodeError;
+use crate::centres::read_name;
 use crate::encoding::{Reader, Writer, identity, required};
 use crate::generated::proto::{self, from_gateway_frame::Message, to_member::Message as ToMember};
 use crate::limits::REASON;
@@ -19,6 +20,8 @@ pub(super) fn write(message: &FromGateway, writer: &mut Writer) -> proto::FromGa
             store: welcome.store.0.to_bytes().to_vec(),
             resumed: welcome.resumed,
             clock_micros: welcome.clock_micros,
+            centre: welcome.centre.as_ref().map(|name| name.as_str().to_owned()).unwrap_or_default(),
+            moved: welcome.moved,
         }),
         FromGateway::SchemaWanted => Message::SchemaWanted(proto::SchemaWanted {}),
         FromGateway::Advance(advance) => Message::Advance(advance::write(advance, writer)),
@@ -37,6 +40,8 @@ pub(super) fn read(frame: proto::FromGatewayFrame, reader: &mut Reader) -> Resul
             store: StoreIncarnation(identity(&welcome.store)?),
             resumed: welcome.resumed,
             clock_micros: welcome.clock_micros,
+            centre: read_name(&welcome.centre)?,
+            moved: welcome.moved,
         }),
         Message::SchemaWanted(proto::SchemaWanted {}) => FromGateway::SchemaWanted,
         Message::Advance(advance) => FromGateway::Advance(advance::read(advance, reader)?),

@@ -1,7 +1,9 @@
 //! Any message between data centres, and any entry of an outbox.
 
 use iolite_values::{ClientId, Counter, Operation, StoreIncarnation, TransactionId, Write};
-use iolite_wire::centres::{CentreName, Entries, FromCentre, OutboxEntry, Place, Seen, ShippedTransaction, Taken};
+use iolite_wire::centres::{
+    Ceiling, CentreName, CentreToken, Clock, Entries, FromCentre, OutboxEntry, Place, Seen, ShippedTransaction, Taken,
+};
 use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
@@ -32,14 +34,22 @@ pub fn from_centre() -> BoxedStrategy<FromCentre> {
     });
     prop_oneof![
         follow,
-        store().prop_map(|store| FromCentre::Following { store }),
+        (store(), place()).prop_map(|(store, last)| FromCentre::Following { store, last }),
         entries(),
         place().prop_map(|through| FromCentre::Applied { through }),
     ]
     .boxed()
 }
 
-fn name() -> impl Strategy<Value = CentreName> {
+pub fn clock() -> impl Strategy<Value = Clock> {
+    btree_map(name(), (place(), place()).prop_map(|(through, here)| Ceiling { through, here }), 0..4)
+}
+
+pub fn token() -> impl Strategy<Value = CentreToken> {
+    (name(), clock()).prop_map(|(at, clock)| CentreToken { at, clock })
+}
+
+pub fn name() -> impl Strategy<Value = CentreName> {
     "[a-z][a-z0-9]{0,9}".prop_map(|name| CentreName::new(&name).expect("letters and digits"))
 }
 

@@ -13,6 +13,7 @@ use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 
+use super::centres::token;
 use super::nodes;
 use super::session::{attempt, counter, row_snapshot};
 use super::values::{column, id, interest, key, operation, row, table, timestamp, writes};
@@ -158,12 +159,12 @@ pub fn stored_interest() -> BoxedStrategy<StoredInterest> {
 
 pub fn stored_meta() -> BoxedStrategy<StoredMeta> {
     let parts = (client(), counter(), option::of(id()), timestamp(), counter(), ".{0,8}", any::<[u8; 16]>());
-    let known = (option::of(any::<[u8; 16]>()), any::<bool>(), option::of(counter()));
+    let known = (option::of(any::<[u8; 16]>()), any::<bool>(), option::of(counter()), option::of(token()));
     (parts, known)
         .prop_map(
             |(
                 (client, next_counter, store, at, acknowledged, user, schema),
-                (secret, others_know_client, unsent_after),
+                (secret, others_know_client, unsent_after, centre_token),
             )| {
                 StoredMeta {
                     client,
@@ -176,6 +177,7 @@ pub fn stored_meta() -> BoxedStrategy<StoredMeta> {
                     secret: secret.map(DeviceSecret),
                     others_know_client,
                     unsent_after,
+                    centre_token,
                 }
             },
         )

@@ -33,16 +33,20 @@ pub fn subscription() -> impl Strategy<Value = SubscriptionId> {
 fn hello() -> impl Strategy<Value = Hello> {
     let resume = (id(), timestamp()).prop_map(|(store, at)| Resume { store: StoreIncarnation(store), at });
     let parts = (version(), version(), ".{0,8}", id(), any::<[u8; 16]>(), option::of(resume), counter(), any::<u32>());
-    parts.prop_map(|(oldest_version, newest_version, token, client, schema, resume, acknowledged, batch)| Hello {
-        oldest_version,
-        newest_version,
-        token,
-        client: ClientId(client),
-        schema: SchemaHash(schema),
-        resume,
-        acknowledged,
-        batch: Duration::from_millis(batch.into()),
-    })
+    let all = (parts, option::of(super::centres::token()));
+    all.prop_map(
+        |((oldest_version, newest_version, token, client, schema, resume, acknowledged, batch), centre_token)| Hello {
+            oldest_version,
+            newest_version,
+            token,
+            client: ClientId(client),
+            schema: SchemaHash(schema),
+            resume,
+            acknowledged,
+            centre_token,
+            batch: Duration::from_millis(batch.into()),
+        },
+    )
 }
 
 pub fn submit() -> impl Strategy<Value = Submit> {
@@ -141,10 +145,22 @@ fn advance() -> impl Strategy<Value = Advance> {
     let parts =
         (timestamp(), any::<bool>(), writes(), vec(snapshot(), 0..3), vec(outcome(), 0..3), vec(declined(), 0..3));
     let entered = vec(row_snapshot(), 0..3);
-    (parts, entered, option::of(timestamp()), vec(log_members(), 0..2)).prop_map(
-        |(parts, entered, delivered, members)| {
+    (parts, entered, option::of(timestamp()), vec(log_members(), 0..2), super::centres::clock()).prop_map(
+        |(parts, entered, delivered, members, clock)| {
             let (to, more, changes, snapshots, outcomes, declined) = parts;
-            Advance { to, more, changes, snapshots, outcomes, declined, entered, delivered, is_owed: more, members }
+            Advance {
+                to,
+                more,
+                changes,
+                snapshots,
+                outcomes,
+                declined,
+                entered,
+                delivered,
+                is_owed: more,
+                members,
+                clock,
+            }
         },
     )
 }
@@ -163,11 +179,15 @@ pub fn goodbye() -> impl Strategy<Value = Goodbye> {
 
 pub fn from_gateway() -> BoxedStrategy<FromGateway> {
     let clock = option::of(any::<u64>());
-    let welcome = (version(), id(), any::<bool>(), clock).prop_map(|(version, store, resumed, clock_micros)| Welcome {
+    let centre = option::of(super::centres::name());
+    let parts = (version(), id(), any::<bool>(), clock, centre, any::<bool>());
+    let welcome = parts.prop_map(|(version, store, resumed, clock_micros, centre, moved)| Welcome {
         version,
         store: StoreIncarnation(store),
         resumed,
         clock_micros,
+        centre,
+        moved,
     });
     prop_oneof![
         1 => welcome.prop_map(FromGateway::Welcome),

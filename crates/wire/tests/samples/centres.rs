@@ -1,7 +1,9 @@
 //! Every message between data centres, and an entry of an outbox.
 
 use iolite_values::{Counter, TransactionId};
-use iolite_wire::centres::{CentreName, Entries, FromCentre, OutboxEntry, Place, Seen, ShippedTransaction, Taken};
+use iolite_wire::centres::{
+    Ceiling, CentreName, CentreToken, Entries, FromCentre, OutboxEntry, Place, Seen, ShippedTransaction, Taken,
+};
 
 use super::session::{client, store};
 use super::values::{every_effect, write};
@@ -11,6 +13,19 @@ fn entry(taken: Option<Taken>) -> OutboxEntry {
     let transaction = TransactionId { client: client(), counter: Counter(42) };
     let writes = every_effect().into_iter().map(write).collect();
     OutboxEntry::Transaction(ShippedTransaction { transaction, after: Place::new(0, 126), taken, writes })
+}
+
+/// A client of the data centre eu has seen this.
+pub fn token() -> CentreToken {
+    let name = |name| CentreName::new(name).expect("a name");
+    let ceiling = |through, here| Ceiling { through, here };
+    let own = Place::new(3, 7);
+    let clock = [
+        (name("asia"), ceiling(Place(u64::MAX), Place::new(2, 0))),
+        (name("eu"), ceiling(own, own)),
+        (name("us"), ceiling(Place::new(9, 1), Place::new(3, 6))),
+    ];
+    CentreToken { at: name("eu"), clock: clock.into() }
 }
 
 pub fn all() -> Vec<(&'static str, &'static str, Content)> {
@@ -24,7 +39,7 @@ pub fn all() -> Vec<(&'static str, &'static str, Content)> {
             "the first time, and behind a place of a known store",
             Content::FromCentre(vec![follow(None, Place::START), follow(Some(store()), Place::new(2, 3))]),
         ),
-        ("centre_following", "of this store", message(FromCentre::Following { store: store() })),
+        ("centre_following", "of this store", message(FromCentre::Following { store: store(), last: Place(4097) })),
         (
             "centre_entries",
             "the last one of a page and the first one of the next",

@@ -14,6 +14,7 @@ use iolite_wire::journal::{
 use iolite_wire::logs::{LogEntry, LogState};
 use iolite_wire::message::RowSnapshot;
 
+use super::centres::token;
 use super::session::{client, schema, store};
 use super::values::{
     cell, column, every_effect, every_operation, every_state, key, later_operations, ranges, table, time, write,
@@ -80,6 +81,7 @@ fn meta(store: Option<iolite_values::StoreIncarnation>) -> StoredMeta {
         secret: store.map(|_| iolite_values::DeviceSecret([5; 16])),
         others_know_client: store.is_none(),
         unsent_after: None,
+        centre_token: None,
     }
 }
 
@@ -189,9 +191,14 @@ fn client_storage() -> Vec<(&'static str, &'static str, Content)> {
         }),
         ("stored_row", "a row with every type of cell", Content::Row(vec![stored_row])),
         ("stored_interest", "three ranges and a cell", Content::Interest(interests.collect())),
-        ("stored_meta", "with a store, without, and of a device that sent nothing after a call", {
-            let unsent = StoredMeta { unsent_after: Some(Counter(40)), ..meta(Some(store())) };
-            Content::Meta(vec![meta(Some(store())), meta(None), unsent])
-        }),
+        (
+            "stored_meta",
+            "with a store, without, of a device that sent nothing after a call, and of one of several data centres",
+            {
+                let unsent = StoredMeta { unsent_after: Some(Counter(40)), ..meta(Some(store())) };
+                let moving = StoredMeta { centre_token: Some(token()), ..meta(Some(store())) };
+                Content::Meta(vec![meta(Some(store())), meta(None), unsent, moving])
+            },
+        ),
     ]
 }

@@ -12,6 +12,7 @@ use iolite_wire::message::{
     Welcome,
 };
 
+use super::centres::token;
 use super::values::{cell, column, key, rows, submit, table, time, write};
 use crate::decoders::Content;
 
@@ -36,8 +37,14 @@ fn hello(resume: Option<Resume>, batch_ms: u64) -> FromClient {
         schema: schema(),
         resume,
         acknowledged: Counter(41),
+        centre_token: None,
         batch: Duration::from_millis(batch_ms),
     })
+}
+
+fn hello_elsewhere() -> FromClient {
+    let FromClient::Hello(hello) = hello(Some(Resume { store: store(), at: time(0) }), 0) else { unreachable!() };
+    FromClient::Hello(Hello { centre_token: Some(token()), ..hello })
 }
 
 fn subscribe(held: bool, interests: Vec<(u32, Interest)>) -> FromClient {
@@ -133,7 +140,15 @@ pub fn all() -> Vec<(&'static str, &'static str, Content)> {
     let from_client = Content::FromClient;
     let from_gateway = Content::FromGateway;
     let clock_micros = Some(1_740_000_000_000_000);
-    let welcome = Welcome { version: ProtocolVersion(1), store: store(), resumed: true, clock_micros };
+    let welcome = Welcome {
+        version: ProtocolVersion(1),
+        store: store(),
+        resumed: true,
+        clock_micros,
+        centre: None,
+        moved: false,
+    };
+    let moved = Welcome { resumed: false, centre: Some(token().at), moved: true, ..welcome.clone() };
     let interests = || {
         let all = Interest::Range { table: table(), range: KeyRange::all() };
         vec![(1, Interest::Cell(cell("chair"))), (2, all), (300, Interest::Cell(cell("chair")))]
@@ -161,6 +176,11 @@ pub fn all() -> Vec<(&'static str, &'static str, Content)> {
         ("unsubscribe", "two subscriptions ended", from_client(vec![FromClient::Unsubscribe(ids)])),
         ("submit", "an increment, one more with a read, an abort", from_client(two_submits())),
         ("welcome", "a session resumed", from_gateway(vec![FromGateway::Welcome(welcome)])),
+        ("centre_token", "a hello at another data centre", from_client(vec![hello_elsewhere()])),
+        ("centre_clock", "a welcome at another data centre, and how far it is", {
+            let advance = FromGateway::Advance(Advance { clock: token().clock, ..advance(Vec::new()) });
+            from_gateway(vec![FromGateway::Welcome(moved), advance])
+        }),
         ("schema_wanted", "the schema is wanted", from_gateway(vec![FromGateway::SchemaWanted])),
         ("advance", "an increment with its outcome, and one more", from_gateway(two_advances())),
         ("snapshot", "a snapshot of no rows", from_gateway(vec![rows(Vec::new())])),

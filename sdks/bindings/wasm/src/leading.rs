@@ -18,7 +18,7 @@ use crate::value::ticket_from_js;
 
 #[wasm_bindgen]
 impl Core {
-    /// Opens a client, which chooses among so many gateways, and is told of changes every `batch_ms` at most. `stores_cache`: whether storage outlives it. `stored`: keys and values in turn, as they were handed out to be stored.
+    /// Opens a client, which chooses among so many gateways of each data centre, and is told of changes every `batch_ms` at most. `stores_cache`: whether storage outlives it. `stored`: keys and values in turn, as they were handed out to be stored.
     ///
     /// # Errors
     /// Codes `schema` and `storage`.
@@ -29,7 +29,7 @@ impl Core {
         fresh_secret: &str,
         token: &str,
         user: &str,
-        gateways: u16,
+        gateways: &[u16],
         batch_ms: u32,
         stores_cache: bool,
         stored: &Array,
@@ -46,7 +46,7 @@ impl Core {
             fresh_secret: DeviceSecret(secret.to_bytes()),
             token: token.to_owned(),
             user: user.to_owned(),
-            gateways: NonZeroU16::new(gateways).ok_or_else(|| Failure::of_transaction("a client needs an address"))?,
+            gateways: gateways_of(gateways)?,
             batch: Duration::from_millis(batch_ms.into()),
             stores_cache,
             seed: fresh.as_u128() as u64,
@@ -132,6 +132,13 @@ impl Core {
         self.role.client()?.handle(now(monotonic_ms, wall_ms), input);
         Ok(())
     }
+}
+
+/// How many gateways each data centre has.
+fn gateways_of(centres: &[u16]) -> Result<Vec<NonZeroU16>, Failure> {
+    let none = || Failure::of_transaction("a client needs an address");
+    let counts: Option<Vec<NonZeroU16>> = centres.iter().map(|count| NonZeroU16::new(*count)).collect();
+    counts.filter(|counts| !counts.is_empty()).ok_or_else(none)
 }
 
 /// Keys and values in turn.

@@ -1,8 +1,8 @@
 //! What the core asks for, as arrays that begin with their kind.
 
 use iolite_client::{
-    BlobOutput, CallStatus, Connection, FollowerOutput, Gateway, MutationStatus, Output, Pending, ReactionId, RunOf,
-    StorageChange, Ticket,
+    BlobOutput, CallStatus, Centre, Connection, FollowerOutput, Gateway, MutationStatus, Output, Pending, ReactionId,
+    RunOf, StorageChange, Ticket,
 };
 use iolite_machine::{Machine, PersistId};
 use iolite_values::{Attempt, Counter};
@@ -33,6 +33,8 @@ pub enum OutputKind {
     Mutation,
     /// The state; for `refused` the reason and the message.
     Connection,
+    /// The name of the data centre that serves the client, or `undefined` while it moves to another one.
+    Centre,
     /// The reaction's id.
     Unavailable,
     /// The reaction's id and the message.
@@ -95,6 +97,7 @@ impl Core {
             Output::Run(of) => self.asked_to_run(of),
             Output::Mutation { counter, attempt, status } => mutation(counter, &status, attempt),
             Output::Connection(connection) => connection_to_js(&connection),
+            Output::Centre(centre) => array(OutputKind::Centre, [centre_to_js(&centre)]),
             Output::Unavailable(reaction) => unavailable(reaction),
             Output::ReactionFailed { reaction, message } => failed(reaction, &message),
             Output::ToTab(tab, message) => array(OutputKind::ToTab, [JsValue::from_f64(tab.0 as f64), bytes(&message)]),
@@ -272,6 +275,13 @@ fn connection_to_js(connection: &Connection) -> Array {
             let rest = ["refused", refusal(*reason), message].map(JsValue::from_str);
             array(OutputKind::Connection, rest)
         }
+    }
+}
+
+fn centre_to_js(centre: &Centre) -> JsValue {
+    match centre {
+        Centre::At(name) => JsValue::from_str(name.as_str()),
+        Centre::Moving => JsValue::UNDEFINED,
     }
 }
 
