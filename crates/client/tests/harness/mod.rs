@@ -106,7 +106,7 @@ impl Harness {
     /// A client that knows so many gateways.
     pub fn among(gateways: u16) -> Harness {
         let mut harness = Harness::new();
-        let config = Config { gateways: NonZeroU16::new(gateways).expect("one at least"), ..config("ann") };
+        let config = Config { gateways: vec![NonZeroU16::new(gateways).expect("one at least")], ..config("ann") };
         harness.client = Client::open(config, Vec::new(), harness.now).expect("nothing is there");
         harness
     }
