@@ -28,6 +28,8 @@ pub enum FromCentre {
     Applied {
         through: Place,
     },
+    /// In place of [`FromCentre::Following`], or after it: what is asked for was deleted. The one that asked is lost, and has to be made anew.
+    Lost,
 }
 
 /// A stretch of an outbox without a hole.
@@ -59,6 +61,7 @@ impl FromCentre {
                 entries: entries.iter().map(|(_, bytes)| bytes.clone()).collect(),
             }),
             FromCentre::Applied { through } => Message::Applied(proto::CentreApplied { through: through.0 }),
+            FromCentre::Lost => Message::Lost(proto::CentreLost {}),
         };
         writer.check()?;
         frame::encode(&proto::FromCentreFrame { message: Some(message) }, shapes::FROM_CENTRE_FRAME, FROM_CENTRE)
@@ -76,6 +79,7 @@ impl FromCentre {
             },
             Message::Following(following) => FromCentre::Following { store: store(&following.store)? },
             Message::Entries(entries) => FromCentre::Entries(read_entries(entries)?),
+            Message::Lost(proto::CentreLost {}) => FromCentre::Lost,
             Message::Applied(applied) => FromCentre::Applied { through: Place(applied.through) },
         })
     }

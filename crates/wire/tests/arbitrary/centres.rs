@@ -35,6 +35,7 @@ pub fn from_centre() -> BoxedStrategy<FromCentre> {
         store().prop_map(|store| FromCentre::Following { store }),
         entries(),
         place().prop_map(|through| FromCentre::Applied { through }),
+        Just(FromCentre::Lost),
     ]
     .boxed()
 }
