@@ -130,4 +130,6 @@ pub enum Broken {
     DeliverToMost,
     /// Has the store forget whatever a session says that it knows.
     AcknowledgeAnything,
+    /// The refusal of a transaction of tables that merge is recorded as an abort.
+    RecordRefusal,
 }
