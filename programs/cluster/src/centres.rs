@@ -323,10 +323,21 @@ mod tests {
     fn metrics_tell_how_far_a_peer_is() {
         let (us, asia) = (CentreName::new("us").expect("a name"), CentreName::new("asia").expect("a name"));
         let taken = Place::new(1, 3).0;
-        let own = format!("iolite_centre_taken{{peer=\"us\"}} {taken}\niolite_centre_following{{peer=\"us\"}} 1\niolite_centre_lost_here{{peer=\"us\"}} 1\n");
+        let own = format!(
+            "iolite_centre_taken{{peer=\"us\"}} {taken}\niolite_centre_following{{peer=\"us\"}} 1\niolite_centre_lost_here{{peer=\"us\"}} 1\n"
+        );
         let other = format!("iolite_centre_last {}\n", Place::new(2, 0).0);
         let lag = Some(PAGE_ENTRIES_MAX as u64 - 3);
-        let told = PeerReport { peer: us.clone(), following: true, stopped: false, lost: false, lost_here: true, taken, applied: 0, lag };
+        let told = PeerReport {
+            peer: us.clone(),
+            following: true,
+            stopped: false,
+            lost: false,
+            lost_here: true,
+            taken,
+            applied: 0,
+            lag,
+        };
         assert_eq!(report(&us, &own, Some(&other)), Some(told.clone()));
         assert_eq!(report(&us, &own, None), Some(PeerReport { lag: None, ..told }));
         assert_eq!(report(&asia, &own, Some(&other)), None);

@@ -7,7 +7,9 @@
 use iolite_access::MayWrite;
 use iolite_machine::{Now, WallTime};
 use iolite_store::{Commit, CommitReply, Refusal};
-use iolite_values::{Attempt, ClientId, Counter, Decision, Domain, LaneNumber, LogCheckpoint, Schema, Timestamp, Transaction};
+use iolite_values::{
+    Attempt, ClientId, Counter, Decision, Domain, LaneNumber, LogCheckpoint, Schema, Timestamp, Transaction,
+};
 use iolite_wire::message::{Outcome, Rejection, Submit, Verdict};
 
 use crate::interface::Broken;

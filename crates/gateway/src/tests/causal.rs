@@ -3,9 +3,12 @@
 use iolite_machine::WallTime;
 use iolite_store::{Event, Refusal, Reply, Request};
 use iolite_values::{
-    Cell, ColumnId, Counter, Decision, Effect, HybridTime, LaneNumber, Lives, Mark, Operation, Stamp, TableId, Value, Write,
+    Cell, ColumnId, Counter, Decision, Effect, HybridTime, LaneNumber, Lives, Mark, Operation, Stamp, TableId, Value,
+    Write,
 };
-use iolite_wire::message::{Advance, FromClient, FromGateway, GoodbyeReason, Hello, Outcome, Rejection, Submit, Verdict};
+use iolite_wire::message::{
+    Advance, FromClient, FromGateway, GoodbyeReason, Hello, Outcome, Rejection, Submit, Verdict,
+};
 
 use super::world::*;
 use crate::{Broken, Gateway, Input};
