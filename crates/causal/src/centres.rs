@@ -45,6 +45,8 @@ pub struct Centres {
     names: OwnNames,
     /// Since when something is held back, and when the store is told so next.
     holding: Option<(Instant, Instant)>,
+    /// Why no client is served, as it was told.
+    lost: Option<String>,
     outputs: VecDeque<Output>,
 }
 
@@ -82,6 +84,7 @@ impl Centres {
             own_requests: 0,
             names: OwnNames::default(),
             holding: None,
+            lost: None,
             outputs: VecDeque::new(),
         }
     }
@@ -90,13 +93,15 @@ impl Centres {
     pub fn figures(&self) -> Figures {
         let Stage::Running(running) = &self.stage else { return Figures::default() };
         let peers = running.taking.iter().map(|(name, taking)| {
-            let state = match (taking.stopped(), taking.store()) {
-                (Some(reason), _) => PeerState::Stopped { reason: reason.to_owned() },
-                (None, Some(_)) => PeerState::Following,
-                (None, None) => PeerState::Away,
+            let state = match (taking.stopped(), taking.is_lost(), taking.store()) {
+                (Some(reason), _, _) => PeerState::Stopped { reason: reason.to_owned() },
+                (None, true, _) => PeerState::LostHere,
+                (None, false, Some(_)) => PeerState::Following,
+                (None, false, None) => PeerState::Away,
             };
             let applied = running.rows.place(name, Column::Applied);
-            PeerFigures { name: name.clone(), state, taken: taking.through(), applied }
+            let is_lost = running.trimming.lacks(applied);
+            PeerFigures { name: name.clone(), state, taken: taking.through(), applied, is_lost }
         });
         let behind = running.position.micros().saturating_sub(running.visible.passed().micros());
         let is_held = running.visible.is_held();
@@ -104,6 +109,7 @@ impl Centres {
             shown_behind: if is_held { Duration::from_micros(behind) } else { Duration::ZERO },
             held_bytes: running.visible.held_bytes(),
             last: running.tail.last(),
+            outbox_bytes: running.trimming.bytes(),
             peers: peers.collect(),
         }
     }

@@ -13,6 +13,8 @@ pub struct Figures {
     pub held_bytes: usize,
     /// The last entry of the outbox.
     pub last: Place,
+    /// Bytes of the entries that the outbox keeps, about.
+    pub outbox_bytes: u64,
     pub peers: Vec<PeerFigures>,
 }
 
@@ -24,6 +26,8 @@ pub struct PeerFigures {
     pub taken: Place,
     /// The place through which it has this outbox.
     pub applied: Place,
+    /// What the peer lacks of this outbox was deleted: the peer has to be made anew.
+    pub is_lost: bool,
 }
 
 /// Whether a peer's outbox is taken.
@@ -32,6 +36,8 @@ pub enum PeerState {
     /// There is no link to it.
     Away,
     Following,
+    /// The peer has deleted what is lacking here: this data centre has to be made anew, and serves no client.
+    LostHere,
     /// People have to look before anything more is taken from it.
     Stopped {
         reason: String,

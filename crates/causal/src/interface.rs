@@ -16,6 +16,8 @@ pub struct Settings {
     pub peers: BTreeSet<CentreName>,
     /// Number of data centres that have a transaction before clients see it that did not make it: from 1 to the number of all.
     pub k: usize,
+    /// Bytes of entries that are kept for peers that lack them: [`crate::limits::OUTBOX_BYTES_MAX`], but in tests.
+    pub outbox_bytes_max: u64,
     /// In whose name rows about peers are committed. Drawn anew at each start.
     pub client: ClientId,
     pub broken: Broken,
@@ -34,6 +36,8 @@ pub enum Broken {
     ApplySideBySide,
     /// Peers get only what is in memory, and not what the outbox has kept.
     ShipFromHistory,
+    /// What clients acknowledged is passed on as soon as the mark that says it has come, and not once everything before the mark is here.
+    AcknowledgeEarly,
 }
 
 /// A link between two data centres. Never used again in this process.
@@ -101,5 +105,7 @@ pub enum Output {
     Event(Event),
     /// To the gateway's side: how far its clients see the group with the next segment of the feed, and what is here.
     News(CentreNews),
+    /// No client is to be served from now on, and why. None: they are served again.
+    Lost(Option<String>),
     Link(LinkOutput),
 }

@@ -10,6 +10,8 @@ pub const HELD_FOR_MAX: Duration = Duration::from_secs(600);
 pub const UNAPPLIED_BYTES_MAX: usize = 2 << 20;
 /// Bytes of the end of the outbox in memory, from which peers are served. What is older is read from the pages.
 pub const RECENT_BYTES_MAX: usize = 8 << 20;
+/// Bytes of entries that an outbox keeps for peers that lack them. With more, the oldest pages go, and a peer that lacks them is lost.
+pub const OUTBOX_BYTES_MAX: u64 = 256 << 20;
 /// Entries of which it is known at which time they came. Older ones are taken to be as late as the last one.
 pub const TIMES_MAX: usize = 4096;
 /// Acknowledgements of one mark.

@@ -44,6 +44,10 @@ pub enum Next {
     Nothing,
 }
 
+/// The page from which a peer goes on is not there any more: the peer is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Trimmed;
+
 impl Recent {
     /// The memory is empty behind this place.
     pub fn new(after: Place) -> Recent {
@@ -94,12 +98,13 @@ impl Serving {
     /// Pages have been read: some, from the one that was asked for on.
     ///
     /// # Errors
-    /// That page is not there any more.
-    pub fn on_pages(&mut self, rows: &[RowAt]) -> Result<Next, String> {
+    /// [`Trimmed`].
+    pub fn on_pages(&mut self, rows: &[RowAt]) -> Result<Next, Trimmed> {
         self.is_reading = false;
         let asked = self.sent.parts().map_or(0, |(page, _)| page);
-        if rows.first().and_then(|row| tables::page_number(&row.key)) != Some(asked) {
-            return Err("what it lacks was trimmed: it is lost, and has to be made anew".to_owned());
+        let first = rows.first().filter(|row| row.row.exists());
+        if first.and_then(|row| tables::page_number(&row.key)) != Some(asked) {
+            return Err(Trimmed);
         }
         let entries = rows.iter().filter_map(|row| Some((tables::page_number(&row.key)?, Page::of(Some(&row.row)))));
         let entries = entries.flat_map(|(number, page)| {

@@ -73,6 +73,11 @@ pub fn store_column() -> ColumnId {
     ColumnId::of("store")
 }
 
+/// Bytes of the entries of all pages before this one, of a page.
+pub fn begins_column() -> ColumnId {
+    ColumnId::of("begins")
+}
+
 pub fn cell(name: &CentreName, column: ColumnId) -> Cell {
     Cell { table: centres(), row: centre(name), column }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use iolite_logs::{PAGE_BYTES_MAX, PAGE_ENTRIES_MAX, Page, PageCells};
 use iolite_store::{Commit, RowAt};
-use iolite_values::{Cell, ListOrder, LogPages, Operation, Read, Value, Write};
+use iolite_values::{Cell, CellState, ListOrder, LogPages, Operation, Read, Value, Write};
 use iolite_wire::centres::Place;
 
 use crate::tables;
@@ -17,6 +17,8 @@ pub struct Tail {
     page: u64,
     entries: u64,
     bytes: usize,
+    /// Bytes of the entries of all pages before this one, those that were deleted among them.
+    begins: u64,
     last: Place,
 }
 
@@ -38,10 +40,10 @@ pub struct Append {
 impl Tail {
     /// After the last pages, in order: two at least, if there are so many, because the last one may be empty.
     pub fn of(last_pages: &[RowAt]) -> Tail {
-        let mut tail = Tail { page: 0, entries: 0, bytes: 0, last: Place::START };
+        let mut tail = Tail { page: 0, entries: 0, bytes: 0, begins: 0, last: Place::START };
         for row in last_pages {
             let Some(number) = tables::page_number(&row.key) else { continue };
-            (tail.page, tail.entries, tail.bytes) = (number, 0, 0);
+            (tail.page, tail.entries, tail.bytes, tail.begins) = (number, 0, 0, begins(row));
             let page = Page::of(Some(&row.row));
             while let Some(entry) = page.entry(tail.entries) {
                 tail.add(entry.len());
@@ -61,6 +63,11 @@ impl Tail {
         self.page
     }
 
+    /// Bytes of all entries that were ever appended.
+    pub fn bytes(&self) -> u64 {
+        self.begins + self.bytes as u64
+    }
+
     /// Takes a commit of the feed. Returns the entry that it has appended, if it has.
     pub fn fold(&mut self, commit: &Commit) -> Option<(Place, Arc<[u8]>)> {
         let mut appended = None;
@@ -78,13 +85,17 @@ impl Tail {
     /// How an entry is appended to the page that takes entries, behind those that are on their way to it.
     pub fn append(&self, ahead: Ahead, entry: Vec<u8>) -> Append {
         let entries = self.entries as usize + ahead.entries + 1;
-        let turns = entries >= PAGE_ENTRIES_MAX || self.bytes + ahead.bytes + entry.len() >= PAGE_BYTES_MAX;
+        let bytes = entry.len();
+        let turns = entries >= PAGE_ENTRIES_MAX || self.bytes + ahead.bytes + bytes >= PAGE_BYTES_MAX;
         let cells = PageCells::of(tables::outbox(), tables::page(self.page));
         let (reads, mut writes) = cells.append(self.last == Place::START, entry, turns);
         if turns {
             // The next page is there before anybody appends to it: those who do are not in each other's way.
             let next = Cell::row(tables::outbox(), tables::page(self.page + 1));
+            let bytes = Value::Int((self.bytes() + (ahead.bytes + bytes) as u64) as i64);
+            let begins = Cell { column: tables::begins_column(), ..next.clone() };
             writes.push(Write { cell: next, operation: Operation::Create });
+            writes.push(Write { cell: begins, operation: Operation::Put(bytes) });
         }
         Append { page: self.page, reads, writes }
     }
@@ -96,6 +107,15 @@ impl Tail {
     }
 
     fn turn(&mut self) {
-        (self.page, self.entries, self.bytes) = (self.page + 1, 0, 0);
+        (self.page, self.entries, self.bytes, self.begins) = (self.page + 1, 0, 0, self.bytes());
+    }
+}
+
+/// Bytes of the entries of all pages before this one. It was written when the page before was turned, by who turned it: entries that were on their way
+/// to that page then count, wherever they came to stand. So it may be a page's worth too much.
+pub fn begins(page: &RowAt) -> u64 {
+    match page.row.cell(tables::begins_column()) {
+        Some(CellState::Scalar(Value::Int(bytes))) => u64::try_from(*bytes).unwrap_or_default(),
+        _ => 0,
     }
 }

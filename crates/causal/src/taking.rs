@@ -32,6 +32,8 @@ pub struct Taking {
     /// The place that was last told on this link.
     told: Place,
     stopped: Option<String>,
+    /// The peer has deleted what is lacking here.
+    is_lost: bool,
     /// Why an entry is tried again and again.
     refused: Option<String>,
 }
@@ -101,6 +103,7 @@ impl Taking {
             window: VecDeque::new(),
             told: Place::START,
             stopped: None,
+            is_lost: false,
             refused: None,
         }
     }
@@ -132,7 +135,16 @@ impl Taking {
 
     /// The peer serves the outbox of this store.
     pub fn following(&mut self, store: StoreIncarnation) {
-        self.store = Some(store);
+        (self.store, self.is_lost) = (Some(store), false);
+    }
+
+    /// The peer has deleted what is lacking here, until it serves its outbox again: what is lacking may come by way of a third data centre.
+    pub fn lost(&mut self) {
+        self.is_lost = true;
+    }
+
+    pub fn is_lost(&self) -> bool {
+        self.is_lost
     }
 
     /// From now on it takes no more before the next start: going on would leave a hole.

@@ -11,6 +11,7 @@ fn the_page_of_limits_has_these_values() {
         ("HELD_FOR_MAX", format!("{}s", limits::HELD_FOR_MAX.as_secs())),
         ("UNAPPLIED_BYTES_MAX", limits::UNAPPLIED_BYTES_MAX.to_string()),
         ("RECENT_BYTES_MAX", limits::RECENT_BYTES_MAX.to_string()),
+        ("OUTBOX_BYTES_MAX", limits::OUTBOX_BYTES_MAX.to_string()),
         ("TIMES_MAX", limits::TIMES_MAX.to_string()),
         ("ACKNOWLEDGED_MAX", limits::ACKNOWLEDGED_MAX.to_string()),
         ("TAKEN_AT_ONCE_MAX", limits::TAKEN_AT_ONCE_MAX.to_string()),

@@ -57,6 +57,8 @@ pub struct Gateway {
     pub(crate) idle: Idle,
     /// The group of data centres that it is of. Then it refuses schemas with tables that do not merge.
     pub(crate) group: Option<Group>,
+    /// Why nobody is served, though the store is there.
+    pub(crate) out_of_service: Option<String>,
     /// What a broken gateway told before its time, and to whom.
     pub(crate) published: BTreeMap<TransactionId, BTreeSet<SessionId>>,
     #[cfg(test)]
@@ -91,6 +93,7 @@ impl Gateway {
             blobs: Blobs::default(),
             idle: Idle::default(),
             group: None,
+            out_of_service: None,
             published: BTreeMap::new(),
             #[cfg(test)]
             rights_asked: Vec::new(),
@@ -106,7 +109,7 @@ impl Gateway {
 
     /// Whether the store is there and its schemas are read, so that sessions are served: what `/readyz` asks.
     pub fn is_ready(&self) -> bool {
-        self.home.is_serving()
+        self.home.is_serving() && self.out_of_service.is_none()
     }
 
     /// The store that is served from, and how far the feed is taken. `None`: nobody is served.
@@ -127,6 +130,17 @@ impl Gateway {
     /// How far the feed is taken.
     pub fn position(&self) -> Timestamp {
         self.home.position()
+    }
+
+    /// Ends all sessions that are open, or waiting to be, if there is a reason. Who greets later hears it, too.
+    fn on_out_of_service(&mut self, now: Now, reason: Option<String>) {
+        self.out_of_service = reason;
+        if let Some(reason) = self.out_of_service.clone() {
+            for id in self.clients.values().copied().collect::<Vec<_>>() {
+                self.end(id, &Farewell::Unavailable(reason.clone()));
+            }
+        }
+        self.retry_held(now);
     }
 
     fn on_opened(&mut self, now: Now, id: SessionId) {
@@ -302,6 +316,7 @@ impl Machine for Gateway {
             Input::Blobs(link, input) => self.on_blobs(now, link, input),
             Input::BlobRoom(room) => self.blobs.room = room,
             Input::RevokeLeases => self.revoke_leases(now),
+            Input::OutOfService(reason) => self.on_out_of_service(now, reason),
         }
         self.members.schedule(now);
     }

@@ -40,6 +40,8 @@ pub enum Input {
     BlobRoom(BlobRoom),
     /// Revoke the leases that are over: a sweep begins.
     RevokeLeases,
+    /// No client is served from now on, for this reason, which says what to do. None: they are served again.
+    OutOfService(Option<String>),
 }
 
 /// Whether the store of chunks has room, as its host has counted. Reads go on in any case.
@@ -131,4 +133,6 @@ pub enum Broken {
     DeliverToMost,
     /// Has the store forget whatever a session says that it knows.
     AcknowledgeAnything,
+    /// The refusal of a transaction of tables that merge is recorded as an abort.
+    RecordRefusal,
 }

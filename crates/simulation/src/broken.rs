@@ -58,6 +58,7 @@ pub enum Broken {
     NameAnew,
     ApplySideBySide,
     ShipFromHistory,
+    AcknowledgeEarly,
 }
 
 /// Who leaves the rule out.
@@ -87,7 +88,7 @@ struct Variant {
 }
 
 /// All that can be taken out, in the order in which they are listed.
-const VARIANTS: [Variant; 38] = [
+const VARIANTS: [Variant; 39] = [
     Variant {
         broken: Broken::SkipReadValidation,
         name: "skip-read-validation",
@@ -390,6 +391,14 @@ const VARIANTS: [Variant; 38] = [
         name: "ship-from-history",
         rule: "other data centres get what is in memory, and not what the outbox has kept",
         place: Where::Centre(BrokenCentre::ShipFromHistory),
+        needs: Needs::Centres,
+        seeds: Some(1..=60),
+    },
+    Variant {
+        broken: Broken::AcknowledgeEarly,
+        name: "acknowledge-early",
+        rule: "what clients acknowledged is passed on when the mark that says it has come, and not once everything before it is here",
+        place: Where::Centre(BrokenCentre::AcknowledgeEarly),
         needs: Needs::Centres,
         seeds: Some(1..=60),
     },

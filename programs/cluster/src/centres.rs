@@ -54,6 +54,10 @@ pub struct PeerReport {
     pub peer: CentreName,
     pub following: bool,
     pub stopped: bool,
+    /// The peer lacks what was deleted here: it has to be made anew.
+    pub lost: bool,
+    /// The peer has deleted what is lacking here: this data centre serves no client, and has to be made anew.
+    pub lost_here: bool,
     pub taken: u64,
     pub applied: u64,
     /// Entries of the peer's outbox that are not here, at most. None: the peer does not answer.
@@ -234,6 +238,8 @@ fn report(peer: &CentreName, own: &str, other: Option<&str>) -> Option<PeerRepor
         peer: peer.clone(),
         following: of_peer("iolite_centre_following") == Some(1),
         stopped: of_peer("iolite_centre_stopped") == Some(1),
+        lost: of_peer("iolite_centre_lost") == Some(1),
+        lost_here: of_peer("iolite_centre_lost_here") == Some(1),
         taken,
         applied: of_peer("iolite_centre_applied").unwrap_or_default(),
         lag: other.and_then(|metrics| Some(entries_between(taken, value(metrics, "iolite_centre_last")?))),
@@ -317,10 +323,21 @@ mod tests {
     fn metrics_tell_how_far_a_peer_is() {
         let (us, asia) = (CentreName::new("us").expect("a name"), CentreName::new("asia").expect("a name"));
         let taken = Place::new(1, 3).0;
-        let own = format!("iolite_centre_taken{{peer=\"us\"}} {taken}\niolite_centre_following{{peer=\"us\"}} 1\n");
+        let own = format!(
+            "iolite_centre_taken{{peer=\"us\"}} {taken}\niolite_centre_following{{peer=\"us\"}} 1\niolite_centre_lost_here{{peer=\"us\"}} 1\n"
+        );
         let other = format!("iolite_centre_last {}\n", Place::new(2, 0).0);
         let lag = Some(PAGE_ENTRIES_MAX as u64 - 3);
-        let told = PeerReport { peer: us.clone(), following: true, stopped: false, taken, applied: 0, lag };
+        let told = PeerReport {
+            peer: us.clone(),
+            following: true,
+            stopped: false,
+            lost: false,
+            lost_here: true,
+            taken,
+            applied: 0,
+            lag,
+        };
         assert_eq!(report(&us, &own, Some(&other)), Some(told.clone()));
         assert_eq!(report(&us, &own, None), Some(PeerReport { lag: None, ..told }));
         assert_eq!(report(&asia, &own, Some(&other)), None);

@@ -11,12 +11,16 @@ pub(crate) struct CentreMetrics {
     behind: Metric,
     held: Metric,
     last: Metric,
+    outbox: Metric,
     peers: BTreeMap<CentreName, Peer>,
 }
 
 struct Peer {
     following: Metric,
     stopped: Metric,
+    /// The peer lacks what was deleted here, and the other way round.
+    lost: Metric,
+    lost_here: Metric,
     taken: Metric,
     applied: Metric,
     /// Why it was last said to be stopped.
@@ -34,6 +38,14 @@ impl CentreMetrics {
                     "iolite_centre_stopped",
                     "Whether nothing more is taken from a peer until people have looked.",
                 ),
+                lost: of(
+                    "iolite_centre_lost",
+                    "Whether a peer lacks what was deleted of this outbox: it has to be made anew.",
+                ),
+                lost_here: of(
+                    "iolite_centre_lost_here",
+                    "Whether this data centre lacks what a peer has deleted: it serves no client, and has to be made anew.",
+                ),
                 taken: of("iolite_centre_taken", "The place through which the outbox of a peer is here."),
                 applied: of("iolite_centre_applied", "The place through which a peer has this outbox."),
                 told: None,
@@ -46,6 +58,7 @@ impl CentreMetrics {
             ),
             held: metrics.gauge("iolite_centre_held_bytes", "Bytes of the feed that are held back for that."),
             last: metrics.gauge("iolite_centre_last", "The place of the last entry of this outbox."),
+            outbox: metrics.gauge("iolite_centre_outbox_bytes", "Bytes of the entries that this outbox keeps, about."),
             peers: config.peers.keys().map(|name| (name.clone(), peer(name))).collect(),
         }
     }
@@ -55,11 +68,12 @@ impl CentreMetrics {
         self.behind.set(figures.shown_behind.as_millis() as u64);
         self.held.set(figures.held_bytes as u64);
         self.last.set(figures.last.0);
+        self.outbox.set(figures.outbox_bytes);
         for peer in &figures.peers {
             let Some(metrics) = self.peers.get_mut(&peer.name) else { continue };
             let reason = match &peer.state {
                 PeerState::Stopped { reason } => Some(reason),
-                PeerState::Away | PeerState::Following => None,
+                PeerState::Away | PeerState::Following | PeerState::LostHere => None,
             };
             if let Some(reason) = reason.filter(|reason| metrics.told.as_ref() != Some(reason)) {
                 tracing::warn!(peer = %peer.name, %reason, "nothing more is taken from a data centre");
@@ -67,6 +81,8 @@ impl CentreMetrics {
             }
             metrics.following.set(u64::from(peer.state == PeerState::Following));
             metrics.stopped.set(u64::from(matches!(peer.state, PeerState::Stopped { .. })));
+            metrics.lost.set(u64::from(peer.is_lost));
+            metrics.lost_here.set(u64::from(peer.state == PeerState::LostHere));
             metrics.taken.set(peer.taken.0);
             metrics.applied.set(peer.applied.0);
         }

@@ -132,6 +132,9 @@ impl Front {
                     iolite_causal::Output::Hold(at) => self.coordinator.handle(self.now, CoordinatorInput::Hold(at)),
                     iolite_causal::Output::Event(event) => self.on_event(event),
                     iolite_causal::Output::News(news) => self.gateway.handle(self.now, Input::Centre(news)),
+                    iolite_causal::Output::Lost(reason) => {
+                        self.gateway.handle(self.now, Input::OutOfService(reason));
+                    }
                     iolite_causal::Output::Link(output) => self.emit(FrontOutput::Centre(output)),
                 }
             }

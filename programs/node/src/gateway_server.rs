@@ -62,6 +62,7 @@ fn settings_of(config: &CentreConfig) -> iolite_causal::Settings {
         name: config.name.clone(),
         peers: config.peer_names(),
         k: config.k,
+        outbox_bytes_max: iolite_causal::limits::OUTBOX_BYTES_MAX,
         client: ClientId(Id::from_u128(random_id())),
         broken: iolite_causal::Broken::Nothing,
     }

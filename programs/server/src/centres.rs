@@ -198,10 +198,12 @@ fn peers(reports: &[PeerReport]) -> String {
 }
 
 fn word(report: &PeerReport) -> &'static str {
-    match (report.stopped, report.following) {
-        (true, _) => "stopped",
-        (false, true) => "following",
-        (false, false) => "away",
+    match report {
+        PeerReport { stopped: true, .. } => "stopped",
+        PeerReport { lost_here: true, .. } => "lost-here",
+        PeerReport { lost: true, .. } => "lost",
+        PeerReport { following: true, .. } => "following",
+        PeerReport { .. } => "away",
     }
 }
 

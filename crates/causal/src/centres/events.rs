@@ -95,7 +95,7 @@ impl Centres {
         let segments = std::mem::take(&mut reading.segments);
         pages.rows.reverse();
         let (tail, rows) = (Tail::of(&pages.rows), Rows::of(std::mem::take(&mut rows.rows)));
-        let read = Outbox { tail, trimming: Trimming::new(first.rows.first()), rows };
+        let read = Outbox { trimming: Trimming::new(first.rows.first(), &tail), tail, rows };
         let mut running = Running::new(&self.settings, self.now.instant, store, at, read);
         segments.into_iter().for_each(|segment| running.on_segment(segment));
         self.stage = Stage::Running(Box::new(running));

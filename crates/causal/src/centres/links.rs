@@ -4,12 +4,12 @@
 
 use iolite_store::ReadReply;
 use iolite_values::StoreIncarnation;
-use iolite_wire::centres::{CentreName, Entries, FromCentre, Place};
+use iolite_wire::centres::{CentreName, Entries, FromCentre, OutboxEntry, Place, Seen};
 
 use super::{Centres, Link, Stage};
-use crate::interface::{LinkId, LinkOutput, LinkSide, Output};
+use crate::interface::{Broken, LinkId, LinkOutput, LinkSide, Output};
 use crate::rows::Column;
-use crate::serving::{Next, Serving};
+use crate::serving::{Next, Serving, Trimmed};
 
 impl Centres {
     pub(super) fn on_opened(&mut self, link: LinkId, peer: CentreName, side: LinkSide) {
@@ -73,7 +73,8 @@ impl Centres {
             (LinkSide::Accepted, FromCentre::Applied { through }) => self.on_applied(link, &peer, through),
             (LinkSide::Dialled, FromCentre::Following { store, last }) => self.on_following(&peer, store, last),
             (LinkSide::Dialled, FromCentre::Entries(entries)) => self.on_entries(&peer, entries),
-            (LinkSide::Accepted, FromCentre::Following { .. } | FromCentre::Entries(_))
+            (LinkSide::Dialled, FromCentre::Lost) => Err(self.on_lost(&peer)),
+            (LinkSide::Accepted, FromCentre::Following { .. } | FromCentre::Entries(_) | FromCentre::Lost)
             | (LinkSide::Dialled, FromCentre::Follow { .. } | FromCentre::Applied { .. }) => {
                 Err("it says what is for the other side of the link to say".to_owned())
             }
@@ -103,6 +104,10 @@ impl Centres {
                 own.name
             ));
         }
+        if running.trimming.lacks(after) {
+            self.send(link, FromCentre::Lost);
+            return Ok(());
+        }
         running.serving.insert(link, Serving::new(after));
         let last = running.tail.last();
         self.send(link, FromCentre::Following { store, last });
@@ -131,10 +136,41 @@ impl Centres {
         Ok(())
     }
 
+    /// The peer has deleted what is lacking here. Returns why the link is closed.
+    fn on_lost(&mut self, peer: &CentreName) -> String {
+        if let Stage::Running(running) = &mut self.stage
+            && let Some(taking) = running.taking.get_mut(peer)
+        {
+            taking.lost();
+        }
+        why_lost(&self.settings.name, peer)
+    }
+
+    /// Tells the gateway's side once that this data centre is lost, and once that it is not any more.
+    pub(super) fn tell_lost(&mut self) {
+        let Stage::Running(running) = &self.stage else { return };
+        let by = running.taking.iter().find(|(_, taking)| taking.is_lost());
+        let lost = by.map(|(peer, _)| why_lost(&self.settings.name, peer));
+        if lost != self.lost {
+            self.lost.clone_from(&lost);
+            self.emit(Output::Lost(lost));
+        }
+    }
+
     fn on_entries(&mut self, peer: &CentreName, entries: Entries) -> Result<(), String> {
         let Stage::Running(running) = &mut self.stage else { return Ok(()) };
         let Some(taking) = running.taking.get_mut(peer) else { return Ok(()) };
-        taking.entries(entries)
+        let early = match self.settings.broken {
+            Broken::AcknowledgeEarly => acknowledged_in(&entries),
+            Broken::Nothing
+            | Broken::ShowBeforeDurable
+            | Broken::NameAnew
+            | Broken::ApplySideBySide
+            | Broken::ShipFromHistory => Vec::new(),
+        };
+        taking.entries(entries)?;
+        early.into_iter().for_each(|seen| self.on_mark(seen));
+        Ok(())
     }
 
     /// Pages for a peer that follows were read, or cannot be.
@@ -145,7 +181,26 @@ impl Centres {
         match serving.on_pages(&reply.rows) {
             Ok(Next::Send(entries)) => self.send(link, FromCentre::Entries(entries)),
             Ok(Next::Read(_) | Next::Nothing) => {}
-            Err(reason) => self.close(link, reason),
+            Err(Trimmed) => {
+                running.serving.remove(&link);
+                self.send(link, FromCentre::Lost);
+            }
         }
     }
+}
+
+/// What people of a lost data centre read. `by`: the peer that has said it.
+fn why_lost(own: &CentreName, by: &CentreName) -> String {
+    format!(
+        "data centre {own} is lost: {by} has deleted transactions that {own} lacks, because {own} was away for too long. No client is served here: make it anew, under a new name, and send clients to another data centre"
+    )
+}
+
+/// The acknowledgements of the marks among entries, for a broken data centre.
+fn acknowledged_in(entries: &Entries) -> Vec<Seen> {
+    let marks = entries.entries.iter().filter_map(|(_, bytes)| match OutboxEntry::decode(bytes).ok()? {
+        OutboxEntry::Seen(Seen { acknowledged, .. }) => Some(Seen { acknowledged, ..Seen::default() }),
+        OutboxEntry::Transaction(_) => None,
+    });
+    marks.collect()
 }

@@ -61,12 +61,12 @@ impl Centres {
         }
     }
 
-    /// Deletes pages that all peers have.
+    /// Deletes pages that all peers have, but for those that are lost, and the oldest ones past the limit.
     pub(super) fn trim(&mut self) {
         let Stage::Running(running) = &mut self.stage else { return };
         let applied = running.taking.keys().map(|peer| running.rows.place(peer, Column::Applied));
-        let Some(least) = applied.min() else { return };
-        let writes = running.trimming.due(least, running.tail.page(), running.position);
+        let least = applied.filter(|place| !running.trimming.lacks(*place)).min().unwrap_or(running.tail.last());
+        let writes = running.trimming.due(least, running.tail.page(), running.position, self.settings.outbox_bytes_max);
         if !writes.is_empty() {
             self.commit_own(Vec::new(), writes, Purpose::Trim);
         }

@@ -47,7 +47,7 @@ impl Centres {
             (Purpose::Trim(counter), reply) => {
                 self.own_ended(counter, is_recorded(&reply));
                 if let Stage::Running(running) = &mut self.stage {
-                    running.trimming.ended(ended(&reply, running.position));
+                    running.trimming.ended(is_recorded(&reply), ended(&reply, running.position));
                 }
             }
             (Purpose::Take(peer, place), reply) => {

@@ -98,6 +98,7 @@ impl Running {
                     // One of a later version counts as this data centre's own, which is shown later rather than earlier.
                     Err(_) => self.visible.entry(place, commit.at, None),
                 }
+                self.trimming.added(place, entry.len());
                 self.commits.entry(commit.at, place);
                 self.recent.push(place, entry);
             }
@@ -145,6 +146,7 @@ impl Centres {
         self.submit_due();
         self.serve();
         self.write_rows();
+        self.tell_lost();
         self.pass_on();
     }
 
@@ -239,8 +241,12 @@ impl Centres {
         }
     }
 
+    /// Shows the feed through what is in K data centres. A lost data centre shows nothing more.
     fn pass_on(&mut self) {
         let Stage::Running(running) = &mut self.stage else { return };
+        if self.lost.is_some() {
+            return;
+        }
         let store = running.store;
         let mut passed = VecDeque::new();
         while let Some(next) = running.visible.pass() {

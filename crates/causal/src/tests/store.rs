@@ -126,7 +126,8 @@ impl FakeStore {
                     .expect("fits");
             }
         }
-        rows.into_iter().map(|(key, row)| RowAt { table: *table, key, row }).collect()
+        let there = rows.into_iter().filter(|(_, row)| row.exists());
+        there.map(|(key, row)| RowAt { table: *table, key, row }).collect()
     }
 
     /// The ids of the transactions of this table, in the order of their commits.

@@ -11,6 +11,7 @@ use iolite_values::{
 };
 
 use super::store::FakeStore;
+use crate::limits::OUTBOX_BYTES_MAX;
 use crate::{
     Broken, CentreName, Centres, FromCentre, Input, LinkId, LinkInput, LinkOutput, LinkSide, Output, Settings,
 };
@@ -23,6 +24,7 @@ pub struct World {
     pub on_their_way: Vec<(u64, usize, FromCentre)>,
     now: u64,
     k: usize,
+    outbox_bytes_max: u64,
 }
 
 pub struct Node {
@@ -36,6 +38,8 @@ pub struct Node {
     pub replies: BTreeMap<u64, Reply>,
     requests: u64,
     pub closed: Vec<String>,
+    /// Why no client is served.
+    pub lost: Option<String>,
     pub is_up: bool,
 }
 
@@ -71,11 +75,28 @@ impl World {
     }
 
     pub fn broken(count: usize, k: usize, broken: Broken) -> World {
-        let mut world =
-            World { nodes: Vec::new(), links: BTreeMap::new(), last_link: 0, on_their_way: Vec::new(), now: 1, k };
+        World::with(count, k, broken, OUTBOX_BYTES_MAX)
+    }
+
+    /// The same, whose outboxes keep so many bytes.
+    pub fn limited(count: usize, k: usize, outbox_bytes_max: u64) -> World {
+        World::with(count, k, Broken::Nothing, outbox_bytes_max)
+    }
+
+    fn with(count: usize, k: usize, broken: Broken, outbox_bytes_max: u64) -> World {
+        let mut world = World {
+            nodes: Vec::new(),
+            links: BTreeMap::new(),
+            last_link: 0,
+            on_their_way: Vec::new(),
+            now: 1,
+            k,
+            outbox_bytes_max,
+        };
         for index in 0..count {
             let store = FakeStore::new(100 + index as u128);
-            let centres = Centres::new(world.time(), settings(index, count, k, broken, 1000 + index as u128));
+            let settings = Settings { outbox_bytes_max, ..settings(index, count, k, broken, 1000 + index as u128) };
+            let centres = Centres::new(world.time(), settings);
             world.nodes.push(Node {
                 news: None,
                 centres,
@@ -85,6 +106,7 @@ impl World {
                 replies: BTreeMap::new(),
                 requests: 0,
                 closed: Vec::new(),
+                lost: None,
                 is_up: true,
             });
             world.nodes[index].store.open();
@@ -158,9 +180,10 @@ impl World {
         let (now, count) = (self.time(), self.nodes.len());
         let lives = 5000 + u128::from(self.now) + node as u128;
         let settings = settings(node, count, self.k, Broken::Nothing, lives);
+        let settings = Settings { outbox_bytes_max: self.outbox_bytes_max, ..settings };
         let own = &mut self.nodes[node];
         own.centres = Centres::new(now, settings);
-        (own.is_up, own.shown, own.position) = (true, Vec::new(), Timestamp::ZERO);
+        (own.is_up, own.shown, own.position, own.lost) = (true, Vec::new(), Timestamp::ZERO, None);
         own.store.open();
         self.settle();
         for other in (0..count).filter(|other| *other != node && self.nodes[*other].is_up).collect::<Vec<_>>() {
@@ -239,6 +262,7 @@ impl World {
                 Output::GiveUp(_) | Output::Hold(_) => {}
                 Output::Event(event) => own.told(event),
                 Output::News(news) => own.news = Some(news),
+                Output::Lost(reason) => own.lost = reason,
                 Output::Link(LinkOutput::Send { link, message }) => {
                     if let Some((from, to)) = self.links.get(&link.0) {
                         self.on_their_way.push((link.0, if *from == node { *to } else { *from }, message));
@@ -309,5 +333,7 @@ impl Node {
 
 fn settings(index: usize, count: usize, k: usize, broken: Broken, client: u128) -> Settings {
     let peers = (0..count).filter(|other| *other != index).map(name).collect();
-    Settings { group: "shop".into(), name: name(index), peers, k, client: ClientId(Id::from_u128(client)), broken }
+    let client = ClientId(Id::from_u128(client));
+    let outbox_bytes_max = OUTBOX_BYTES_MAX;
+    Settings { group: "shop".into(), name: name(index), peers, k, outbox_bytes_max, client, broken }
 }

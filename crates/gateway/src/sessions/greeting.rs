@@ -96,6 +96,9 @@ impl Gateway {
 
     /// Opens a held session if nothing is in its way any more.
     fn try_open(&mut self, now: Now, id: SessionId) {
+        if let Some(reason) = self.out_of_service.clone() {
+            return self.end(id, &Farewell::Unavailable(reason));
+        }
         let Some(store) = self.home.serving() else { return };
         let position = self.position();
         let Some(session) = self.sessions.get_mut(&id) else { return };

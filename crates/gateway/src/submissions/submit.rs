@@ -7,7 +7,9 @@
 use iolite_access::MayWrite;
 use iolite_machine::{Now, WallTime};
 use iolite_store::{Commit, CommitReply, Refusal};
-use iolite_values::{Attempt, ClientId, Counter, Domain, LaneNumber, LogCheckpoint, Schema, Timestamp, Transaction};
+use iolite_values::{
+    Attempt, ClientId, Counter, Decision, Domain, LaneNumber, LogCheckpoint, Schema, Timestamp, Transaction,
+};
 use iolite_wire::message::{Outcome, Rejection, Submit, Verdict};
 
 use crate::interface::Broken;
@@ -63,7 +65,15 @@ impl Gateway {
                 return self.settle(now, id, Timestamp::ZERO, outcome);
             }
             Judgement::Invalid(reason) if self.has_room(id, client, 0) => {
+                if (self.merging_only || domain == Domain::Causal) && self.settings.broken != Broken::RecordRefusal {
+                    let verdict = Verdict::Rejected(Rejection::Invalid(reason));
+                    return self.tell_unrecorded(now, id, lane, &transaction, verdict);
+                }
                 return self.enqueue(now, client, lane, Waiting::refused(domain, transaction, reason));
+            }
+            // The client gives up a call of its own accord, which it may have sent to another data centre.
+            Judgement::Fits if self.merging_only && matches!(transaction.decision, Decision::Abort(_)) => {
+                return self.tell_unrecorded(now, id, lane, &transaction, Verdict::Aborted);
             }
             Judgement::Fits if self.has_room(id, client, bytes) => {
                 return self.enqueue(now, client, lane, Waiting::new(domain, transaction, follows));
@@ -73,6 +83,23 @@ impl Gateway {
         let (count, size) = (limits::SUBMITS_OPEN_MAX, limits::SUBMITS_OPEN_BYTES_MAX);
         let problem = format!("more than {count} mutations or {size} bytes wait here: wait for their outcomes");
         self.end(id, &Farewell::Limit(problem));
+    }
+
+    /// Tells that a transaction of tables that merge is refused, or given up, and has nothing recorded. Another data centre may have taken its effects: with
+    /// a record this one would have the abort for good, and the other ones the effects. What a courier brings under its id stands.
+    fn tell_unrecorded(
+        &mut self,
+        now: Now,
+        session: SessionId,
+        lane: LaneNumber,
+        transaction: &Transaction,
+        verdict: Verdict,
+    ) {
+        let (counter, attempt) = (transaction.id.counter, transaction.attempt);
+        if let Some(open) = self.open_mut(session) {
+            open.lanes.ended(lane, counter, Timestamp::ZERO, &verdict);
+        }
+        self.settle(now, session, Timestamp::ZERO, Outcome { counter, attempt, verdict });
     }
 
     fn enqueue(&mut self, now: Now, client: ClientId, lane: LaneNumber, waiting: Waiting) {
@@ -136,6 +163,9 @@ impl Gateway {
             Domain::Log(_) => log::fault(refusal, self.catalog.schema()),
         };
         match fault {
+            Fault::Mutation(reason) if self.merging_only => {
+                self.on_unfit_in_group(now, &in_flight, lane, refusal, reason);
+            }
             // A session that is gone sends it again when it is back.
             Fault::Mutation(reason) if self.open(in_flight.session).is_some() => {
                 let Waiting { domain, transaction, .. } = in_flight.waiting;
@@ -147,6 +177,33 @@ impl Gateway {
             Fault::Store => self.end(in_flight.session, &Farewell::Unavailable(refusal.to_string())),
         }
         self.hand_over(now, client, lane);
+    }
+
+    /// The store of a data centre does not take a transaction. How full a row is differs between data centres, so that is no refusal: the client comes back.
+    fn on_unfit_in_group(
+        &mut self,
+        now: Now,
+        in_flight: &InFlight,
+        lane: LaneNumber,
+        refusal: &Refusal,
+        reason: String,
+    ) {
+        let (session, transaction) = (in_flight.session, &in_flight.waiting.transaction);
+        match refusal {
+            Refusal::RowTooLarge { .. } => {
+                let problem = format!("{reason}; or remove some of what it has: it is taken then");
+                self.end(session, &Farewell::Unavailable(problem));
+            }
+            Refusal::Type { .. }
+            | Refusal::TransactionTooLarge { .. }
+            | Refusal::Configuration(_)
+            | Refusal::NotResolved { .. }
+            | Refusal::TooFarAhead { .. }
+            | Refusal::OtherShard { .. } => {
+                let verdict = Verdict::Rejected(Rejection::Invalid(shortened(reason)));
+                self.tell_unrecorded(now, session, lane, transaction, verdict);
+            }
+        }
     }
 
     /// It is tried again on a later state.

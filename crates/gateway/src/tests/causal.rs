@@ -1,13 +1,17 @@
 //! Transactions of tables that merge: what a gateway hands over, and what it refuses.
 
 use iolite_machine::WallTime;
-use iolite_store::Request;
+use iolite_store::{Event, Refusal, Reply, Request};
 use iolite_values::{
-    Cell, ColumnId, Decision, Effect, HybridTime, LaneNumber, Lives, Mark, Operation, Stamp, TableId, Value, Write,
+    Cell, ColumnId, Counter, Decision, Effect, HybridTime, LaneNumber, Lives, Mark, Operation, Stamp, TableId, Value,
+    Write,
 };
-use iolite_wire::message::{Advance, FromClient, FromGateway, GoodbyeReason, Outcome, Rejection, Submit, Verdict};
+use iolite_wire::message::{
+    Advance, FromClient, FromGateway, GoodbyeReason, Hello, Outcome, Rejection, Submit, Verdict,
+};
 
 use super::world::*;
+use crate::{Broken, Gateway, Input};
 
 /// A store whose schema has a table that merges, and two sessions. The server's clock is at 100 s.
 fn world() -> World {
@@ -36,22 +40,106 @@ fn in_lane(submit: Submit) -> FromClient {
     FromClient::Submit(Submit { lane: LaneNumber(1), ..submit })
 }
 
-/// The gateway's reason, if it refuses a transaction.
+/// The outcomes that a session was told in its one message.
+fn outcomes(world: &mut World) -> Vec<Outcome> {
+    let said = world.take();
+    let [Said::To(1, FromGateway::Advance(advance))] = &said[..] else { panic!("{said:?}") };
+    let Advance { outcomes, .. } = advance;
+    outcomes.clone()
+}
+
+/// The gateway's reason, if it refuses a transaction. Then the store is asked nothing.
 fn refusal(counter: u64, writes: Vec<Write>) -> Option<String> {
     let mut world = world();
     world.say(1, in_lane(blind(counter, writes)));
-    let Some((_, Request::Commit { transaction, .. })) = world.asked.front() else { panic!("the store was not asked") };
-    if matches!(transaction.decision, Decision::Commit(_)) {
+    if let Some((_, Request::Commit { transaction, .. })) = world.asked.front() {
+        assert!(matches!(transaction.decision, Decision::Commit(_)), "no abort is recorded");
         return None;
     }
-    world.answer(0);
-    world.commit(vec![add(1, 1)]);
-    let said = world.take();
-    let [Said::To(1, FromGateway::Advance(Advance { outcomes, .. }))] = &said[..] else { panic!("{said:?}") };
+    let outcomes = outcomes(&mut world);
     let [Outcome { verdict: Verdict::Rejected(Rejection::Invalid(reason)), .. }] = &outcomes[..] else {
         panic!("{outcomes:?}")
     };
     Some(reason.clone())
+}
+
+/// One data centre refuses what another one may have taken.
+#[test]
+fn a_refusal_leaves_no_record_and_what_comes_by_a_courier_stands() {
+    let refused = || {
+        let create = Write { cell: Cell::row(TableId::of("merging"), key(1)), operation: Operation::Create };
+        in_lane(blind(1, vec![create]))
+    };
+    let mut world = world();
+    world.say(1, refused());
+    assert!(matches!(outcomes(&mut world)[0].verdict, Verdict::Rejected(Rejection::Invalid(_))));
+    world.say(1, FromClient::Acknowledge(Counter(1)));
+    assert!(world.asked.is_empty(), "nothing is recorded, and nothing to be forgotten");
+    // With a record the entry of a courier finds it, and ends there.
+    let mut world = in_group(Broken::RecordRefusal);
+    world.say(7, in_lane(blind(1, vec![insertion(1), assignment(1, &"x".repeat(Effect::TRANSACTION_BYTES_MAX))])));
+    let Some((_, Request::Commit { transaction, .. })) = world.asked.front() else { panic!("{:?}", world.asked) };
+    assert!(matches!(transaction.decision, Decision::Abort(_)), "the broken gateway records it");
+}
+
+/// A gateway of several data centres, with the schema of [`world`].
+fn in_group(broken: Broken) -> World {
+    let mut world = world();
+    world.gateway = Gateway::new(settings(broken)).merging_only();
+    world.store_comes();
+    world.answer_all();
+    world.open(7);
+    let json = r#"{"tables":{"merging":{"columns":{"id":{"type":"int"},"status":{"type":"register","of":"string"}},"key":["id"],"consistency":"causal","onConflict":"merge"}}}"#;
+    let schema = iolite_values::Schema::from_json(json).expect("a schema").hash();
+    world.say(7, FromClient::Hello(Hello { schema, ..hello(7) }));
+    world.say(7, FromClient::Schema(json.into()));
+    world.answer_all();
+    world.publish();
+    world.answer_all();
+    world.take();
+    world
+}
+
+#[test]
+fn a_call_that_its_client_gives_up_leaves_no_record_in_one_of_several_data_centres() {
+    let mut world = in_group(Broken::Nothing);
+    world.say(7, in_lane(blind(1, vec![insertion(1)])));
+    assert_eq!(world.asked.len(), 1);
+    world.asked.clear();
+    let given_up = Submit { decision: Decision::Abort(String::new()), ..blind(2, vec![]) };
+    world.say(7, in_lane(given_up));
+    let said = world.take();
+    let [Said::To(7, FromGateway::Advance(Advance { outcomes, .. }))] = &said[..] else { panic!("{said:?}") };
+    assert_eq!((outcomes[0].verdict.clone(), world.asked.len()), (Verdict::Aborted, 0));
+}
+
+#[test]
+fn a_row_that_is_full_in_one_of_several_data_centres_is_waited_for() {
+    let mut world = in_group(Broken::Nothing);
+    world.say(7, in_lane(blind(1, vec![insertion(1)])));
+    let (number, _) = world.asked.pop_front().expect("the store is asked");
+    let refusal = Refusal::RowTooLarge { table: TableId::of("merging"), key: key(1), bytes_max: 10 };
+    world.input(Input::Store(Event::Reply(number, Reply::Refused(refusal))));
+    let (reason, message) = world.goodbye(7);
+    assert_eq!((reason, world.asked.len()), (GoodbyeReason::Unavailable, 0));
+    assert!(message.contains("remove some of what it has"), "{message}");
+}
+
+#[test]
+fn a_gateway_out_of_service_serves_nobody_and_says_why() {
+    let mut world = World::new();
+    world.join(1);
+    world.input(Input::OutOfService(Some("this data centre is lost".into())));
+    assert_eq!(world.goodbye(1), (GoodbyeReason::Unavailable, "this data centre is lost".to_owned()));
+    assert!(!world.gateway.is_ready());
+    world.take();
+    world.open(8);
+    world.say(8, FromClient::Hello(hello(8)));
+    assert_eq!(world.goodbye(8).1, "this data centre is lost");
+    world.input(Input::OutOfService(None));
+    world.take();
+    world.join(9);
+    assert!(world.gateway.is_ready());
 }
 
 /// A client's clock may be set during a session, and the gateway's may be wrong.

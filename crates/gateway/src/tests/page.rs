@@ -53,7 +53,7 @@ fn lists_are_whole(phase: &Phase, flow: Flow, standing: Standing, input: &Input,
     match input {
         Input::SessionOpened(_) | Input::Message(..) | Input::Garbled(..) => {}
         Input::SessionClosed(_) | Input::Drained { .. } | Input::Store(_) | Input::Blobs(..) => {}
-        Input::BlobRoom(_) | Input::RevokeLeases | Input::Centre(_) => {}
+        Input::BlobRoom(_) | Input::RevokeLeases | Input::Centre(_) | Input::OutOfService(_) => {}
     }
     match message {
         FromClient::Hello(_) | FromClient::Schema(_) | FromClient::Subscribe(_) | FromClient::Unsubscribe(_) => {}
@@ -78,7 +78,7 @@ fn page_and_code_agree() {
     assert_eq!(names("Standing"), variants(&[&Standing::Live, &Standing::Loading(load)]));
     let id = SessionId(1);
     let ready = Input::Store(Event::Ready { store: STORE, resolved: Timestamp::ZERO });
-    let inputs: [&dyn Debug; 9] = [
+    let inputs: [&dyn Debug; 10] = [
         &Input::SessionOpened(id),
         &Input::Message(id, FromClient::Ping(1)),
         &Input::Garbled(id, String::new()),
@@ -88,6 +88,7 @@ fn page_and_code_agree() {
         &Input::Blobs(BlobLink(1), BlobInput::Closed),
         &Input::BlobRoom(BlobRoom::Full),
         &Input::RevokeLeases,
+        &Input::OutOfService(None),
     ];
     assert_eq!(names("Input"), variants(&inputs));
     let log = || LogId::new("sheet", &Value::Int(1)).expect("short");

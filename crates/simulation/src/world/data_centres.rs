@@ -143,6 +143,7 @@ impl World {
             name: name(number),
             peers: (0..CENTRES).filter(|other| *other != number).map(name).collect(),
             k: K,
+            outbox_bytes_max: iolite_causal::limits::OUTBOX_BYTES_MAX,
             client: ClientId(Id::from_u128(self.random.id())),
             broken: self.broken.of_centre(),
         };

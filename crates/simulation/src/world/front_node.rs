@@ -316,6 +316,7 @@ impl FrontNode {
             iolite_causal::Output::Hold(at) => self.coordinator.handle(now, CoordinatorInput::Hold(at)),
             iolite_causal::Output::Event(event) => self.on_event(now, event, history),
             iolite_causal::Output::News(news) => self.gateway.handle(now, Input::Centre(news)),
+            iolite_causal::Output::Lost(reason) => self.gateway.handle(now, Input::OutOfService(reason)),
             iolite_causal::Output::Link(output) => leaving.push(Leaving::ToCentre(output)),
         }
     }

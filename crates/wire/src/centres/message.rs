@@ -30,6 +30,8 @@ pub enum FromCentre {
     Applied {
         through: Place,
     },
+    /// In place of [`FromCentre::Following`], or after it: what is asked for was deleted. The one that asked is lost, and has to be made anew.
+    Lost,
 }
 
 /// A stretch of an outbox without a hole.
@@ -61,6 +63,7 @@ impl FromCentre {
                 entries: entries.iter().map(|(_, bytes)| bytes.clone()).collect(),
             }),
             FromCentre::Applied { through } => Message::Applied(proto::CentreApplied { through: through.0 }),
+            FromCentre::Lost => Message::Lost(proto::CentreLost {}),
         };
         writer.check()?;
         frame::encode(&proto::FromCentreFrame { message: Some(message) }, shapes::FROM_CENTRE_FRAME, FROM_CENTRE)
@@ -80,6 +83,7 @@ impl FromCentre {
                 FromCentre::Following { store: store(&following.store)?, last: Place(following.last) }
             }
             Message::Entries(entries) => FromCentre::Entries(read_entries(entries)?),
+            Message::Lost(proto::CentreLost {}) => FromCentre::Lost,
             Message::Applied(applied) => FromCentre::Applied { through: Place(applied.through) },
         })
     }

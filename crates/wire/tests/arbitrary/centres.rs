@@ -37,6 +37,7 @@ pub fn from_centre() -> BoxedStrategy<FromCentre> {
         (store(), place()).prop_map(|(store, last)| FromCentre::Following { store, last }),
         entries(),
         place().prop_map(|through| FromCentre::Applied { through }),
+        Just(FromCentre::Lost),
     ]
     .boxed()
 }

@@ -46,6 +46,7 @@ pub fn all() -> Vec<(&'static str, &'static str, Content)> {
             message(FromCentre::Entries(Entries { after: Place::new(0, 126), entries })),
         ),
         ("centre_applied", "through a place", message(FromCentre::Applied { through: Place::new(1, 0) })),
+        ("centre_lost", "what is asked for was deleted", message(FromCentre::Lost)),
         ("from_centre_frame", "a frame", message(FromCentre::Applied { through: Place::new(0, 0) })),
         (
             "outbox_entry",
