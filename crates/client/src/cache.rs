@@ -17,6 +17,8 @@ mod past;
 mod portions;
 mod queries;
 mod room;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 

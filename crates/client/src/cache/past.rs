@@ -9,7 +9,7 @@ mod domains;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use iolite_values::{Interest, LaneNumber, LogPages, Row, TableId, Timestamp, row_footprint, set_of};
+use iolite_values::{Interest, KeyRange, LaneNumber, LogPages, Row, RowKey, TableId, Timestamp, row_footprint, set_of};
 
 use super::RowId;
 use crate::view::Overlay;
@@ -125,6 +125,20 @@ impl Past {
     /// Whether all that is held of a table now was held as of this state.
     pub(crate) fn tells_of(&self, table: TableId) -> bool {
         !self.steps.values().flatten().any(|step| step.loaded.contains(&table))
+    }
+
+    /// Whether an interest is in one row, of which only a part was held as of this state, or nothing.
+    pub(crate) fn has_in_part(&self, interest: &Interest) -> bool {
+        let (id, is_of_one) = match interest {
+            Interest::Cell(cell) => ((cell.table, cell.row.clone()), true),
+            Interest::Range { table, range } => {
+                let key = RowKey::bound(&range.lower);
+                let is_of_one = *range == KeyRange::one(&key);
+                ((*table, key), is_of_one)
+            }
+            Interest::Query(_) => return false,
+        };
+        is_of_one && self.layer.row(id.0, &id.1).is_some() && !self.layer.made(&id)
     }
 
     /// Keeps only the steps of a domain from `first` on. Returns the rows that look different.

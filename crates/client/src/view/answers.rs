@@ -1,13 +1,14 @@
 //! Answers of queries through layers.
 //!
 //! Invariant: a row that a layer changes is judged as it looks there, and only if it is known whole: because the cache holds all of it, or because a layer
-//! created or deleted it. A row of which only some cells are known is no answer, though it may become one once it is confirmed.
+//! created or deleted it. A row of which only some cells are known is no answer, though it may become one once it is confirmed. A row of the past is known
+//! whole if it was: what the cache holds of it now says nothing of then.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use iolite_values::{Direction, IndexKey, Interest, KeyRange, Query, Row, RowKey, TableId, set_of};
 
-use super::Reader;
+use super::{Reader, Unheld};
 use crate::cache::Answer;
 
 impl<'a> Reader<'a> {
@@ -73,7 +74,11 @@ impl<'a> Reader<'a> {
     }
 
     fn knows_whole(&self, id: &crate::cache::RowId) -> bool {
-        self.cache.interests.holds_row(id) || self.layers().any(|layer| layer.made(id))
+        let is_held = match self.unheld {
+            Unheld::Nothing => self.cache.interests.holds_row(id),
+            Unheld::Loaded(_) | Unheld::Everything => false,
+        };
+        is_held || self.layers().any(|layer| layer.made(id))
     }
 }
 

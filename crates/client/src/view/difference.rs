@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use iolite_values::{Cell, CellState, Column, ColumnId, RowKey, Schema, Table, TableId, Text, set_of};
+use iolite_values::{Cell, CellState, Column, ColumnId, Interest, RowKey, Schema, Table, TableId, Text, set_of};
 
 use super::{Reader, Unheld, View};
 use crate::cache::RowId;
@@ -93,12 +93,15 @@ impl Comparison<'_> {
         table.data_columns().filter(differs).map(|(column, _)| made(column)).collect()
     }
 
-    /// A row that is pending can be compared. So can a cell that is held. One that was given up since the first undelivered change cannot.
+    /// A row that is pending can be compared. So can a cell that is held. One that was given up since the first undelivered change, or came since, cannot.
     fn can_compare(&self, (table, row): &RowId, column: ColumnId) -> bool {
+        let cell = Interest::Cell(Cell { table: *table, row: row.clone(), column });
+        if self.sides.iter().any(|side| side.reader.cannot_tell(&cell)) {
+            return false;
+        }
         let pending = self.sides.iter().filter(|side| matches!(side.reader.unheld, Unheld::Nothing));
         let mut layers = pending.flat_map(|side| side.reader.layers());
-        layers.any(|layer| layer.row(*table, row).is_some())
-            || self.sides[0].reader.cache.interests.live_holds(&Cell { table: *table, row: row.clone(), column })
+        layers.any(|layer| layer.row(*table, row).is_some()) || self.sides[0].reader.cache.interests.holds(&cell)
     }
 
     fn is_equal(&self, (table, row): &RowId, column: ColumnId, definition: &Column) -> bool {

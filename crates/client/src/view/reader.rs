@@ -19,11 +19,11 @@ pub struct Reader<'a> {
     pub(super) unheld: Unheld<'a>,
 }
 
-/// Tables for which a view cannot answer, though the cache holds them.
+/// The part of the cache for which a view cannot answer.
 #[derive(Clone, Copy)]
 pub(crate) enum Unheld<'a> {
     Nothing,
-    /// More of them was loaded than was held as of the view.
+    /// Tables of which more was loaded than was held as of the view, and rows that were held in part then.
     Loaded(&'a Past),
     Everything,
 }
@@ -35,6 +35,15 @@ impl Unheld<'_> {
             Unheld::Loaded(past) => !past.tells_of(table),
             Unheld::Everything => true,
         }
+    }
+
+    /// Whether the view cannot answer for an interest that the cache holds.
+    fn hides(self, interest: &Interest, cache: &Cache) -> bool {
+        let is_in_part = match self {
+            Unheld::Nothing | Unheld::Everything => false,
+            Unheld::Loaded(past) => past.has_in_part(interest) && !cache.interests.holds_without_answers(interest),
+        };
+        is_in_part || self.has(interest.table())
     }
 }
 
@@ -60,7 +69,7 @@ impl<'a> Reader<'a> {
 
     /// Whether the cache can answer for all of this interest.
     pub fn holds(&self, interest: &Interest) -> bool {
-        !self.unheld.has(interest.table()) && self.cache.interests.holds(interest)
+        !self.cannot_tell(interest) && self.cache.interests.holds(interest)
     }
 
     /// Whether this is of a log that is joined.
@@ -73,6 +82,11 @@ impl<'a> Reader<'a> {
         self.unheld.has(table)
     }
 
+    /// Whether the view has no answer about an interest, whatever is held.
+    pub(super) fn cannot_tell(&self, interest: &Interest) -> bool {
+        self.unheld.hides(interest, self.cache)
+    }
+
     /// Whether the answer rests on one row that a pending mutation created or deleted, so that all of it is known though nothing of it need be held.
     fn is_made_below(&self, interest: &Interest) -> bool {
         self.pending.into_iter().chain(self.kept).any(|layer| layer.makes(interest))
@@ -80,14 +94,13 @@ impl<'a> Reader<'a> {
 
     /// Whether all of this interest can be answered for: by what is held, or by the pending mutation that makes the row.
     pub(crate) fn knows(&self, interest: &Interest) -> bool {
-        self.holds(interest) || !self.unheld.has(interest.table()) && self.is_made_below(interest)
+        self.holds(interest) || !self.cannot_tell(interest) && self.is_made_below(interest)
     }
 
     /// Whether all that a run missed is known, or at least not on its way any more: then the run asks for what it still misses.
     pub(crate) fn has_come(&self, stopped: &Stopped) -> bool {
         let has_come = |Missed { interest, first: _ }: &Missed| {
-            let table = interest.table();
-            self.knows(interest) || !self.unheld.has(table) && !self.cache.interests.is_on_its_way(interest)
+            self.knows(interest) || !self.cannot_tell(interest) && !self.cache.interests.is_on_its_way(interest)
         };
         stopped.missed.iter().all(has_come)
     }
@@ -157,7 +170,7 @@ impl<'a> Reader<'a> {
     /// Whether `demand` would be told if the answer changed: by what is held for it, or by the pending mutation that makes the row.
     pub(crate) fn tells_of(&self, demand: Demand, read: &Read) -> bool {
         let interest = read.interest();
-        if self.unheld.has(interest.table()) {
+        if self.cannot_tell(&interest) {
             return false;
         }
         self.cache.interests.holds_for(demand, &interest) || self.is_made_below(&interest)

@@ -24,6 +24,20 @@ impl Interests {
             || self.holder_of_life(interest).is_some()
     }
 
+    /// The same, but for what is held because a row is an answer of a query now: it may have become one.
+    pub(crate) fn holds_without_answers(&self, interest: &Interest) -> bool {
+        let by_all_rows = match interest {
+            Interest::Range { table, range } => {
+                self.live_queries.of_all_rows(*table).any(|query| query.row_keys().covers(range))
+            }
+            Interest::Cell(_) | Interest::Query(_) => false,
+        };
+        by_all_rows
+            || self.holds_itself(interest)
+            || self.live_ranges.covering(interest).is_some()
+            || self.holder_of_life(interest).is_some()
+    }
+
     /// Whether all of a row is held.
     pub(crate) fn holds_row(&self, id: &RowId) -> bool {
         self.live_queries.has_row(id) || self.live_ranges.covers_row(id)
