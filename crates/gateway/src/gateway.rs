@@ -103,8 +103,14 @@ impl Gateway {
 
     /// The same in a group of several data centres: it serves only tables that merge, as no others come to every data centre.
     #[must_use]
-    pub fn in_group(self, name: CentreName) -> Gateway {
-        Gateway { group: Some(Group::new(name)), ..self }
+    pub fn in_group(mut self, name: CentreName) -> Gateway {
+        self.join_group(name);
+        self
+    }
+
+    /// The same of one that has not begun.
+    pub fn join_group(&mut self, name: CentreName) {
+        self.group = Some(Group::new(name));
     }
 
     /// Whether the store is there and its schemas are read, so that sessions are served: what `/readyz` asks.

@@ -135,4 +135,6 @@ pub enum Broken {
     AcknowledgeAnything,
     /// The refusal of a transaction of tables that merge is recorded as an abort.
     RecordRefusal,
+    /// Lets a client in from another data centre before all that it has seen is here.
+    LetInBehind,
 }

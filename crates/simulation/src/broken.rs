@@ -59,6 +59,8 @@ pub enum Broken {
     ApplySideBySide,
     ShipFromHistory,
     AcknowledgeEarly,
+    LetInBehind,
+    ShowOneByOne,
 }
 
 /// Who leaves the rule out.
@@ -88,7 +90,7 @@ struct Variant {
 }
 
 /// All that can be taken out, in the order in which they are listed.
-const VARIANTS: [Variant; 39] = [
+const VARIANTS: [Variant; 41] = [
     Variant {
         broken: Broken::SkipReadValidation,
         name: "skip-read-validation",
@@ -399,6 +401,22 @@ const VARIANTS: [Variant; 39] = [
         name: "acknowledge-early",
         rule: "what clients acknowledged is passed on when the mark that says it has come, and not once everything before it is here",
         place: Where::Centre(BrokenCentre::AcknowledgeEarly),
+        needs: Needs::Centres,
+        seeds: Some(1..=60),
+    },
+    Variant {
+        broken: Broken::LetInBehind,
+        name: "let-in-behind",
+        rule: "a client of another data centre is let in before all that it has seen is there",
+        place: Where::Gateway(BrokenGateway::LetInBehind),
+        needs: Needs::Centres,
+        seeds: Some(1..=60),
+    },
+    Variant {
+        broken: Broken::ShowOneByOne,
+        name: "show-one-by-one",
+        rule: "a client that has moved shows each answer of the new data centre as it comes, beside the old ones",
+        place: Where::Client(BrokenClient::ShowOneByOne),
         needs: Needs::Centres,
         seeds: Some(1..=60),
     },

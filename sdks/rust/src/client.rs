@@ -5,7 +5,8 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use iolite_client::{
-    CallError, Client as Core, Config, Connection, LogError, MutationStatus, PendingMutation, Refused, Splice, View,
+    CallError, Centre, Client as Core, Config, Connection, LogError, MutationStatus, PendingMutation, Refused, Splice,
+    View,
 };
 use iolite_host::{Clock, JournalNews, random_id, random_seed};
 use iolite_values::{Cell, ClientId, Counter, DeviceSecret, Id, Schema, Timestamp, Value};

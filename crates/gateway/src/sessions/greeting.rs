@@ -15,7 +15,7 @@ use iolite_wire::message::{FromGateway, Hello, ProtocolVersion, Welcome};
 use crate::limits;
 use crate::sessions::farewell::Farewell;
 use crate::sessions::session::{Guest, Open, Phase};
-use crate::{Gateway, SessionId};
+use crate::{Broken, Gateway, SessionId};
 
 /// The part of a hello that is the same wherever it is said.
 pub struct Greeted<'a> {
@@ -109,7 +109,8 @@ impl Gateway {
         }
         let token =
             self.group.as_ref().and_then(|group| Some((group, group.token_from_elsewhere(&guest.hello, store)?)));
-        if token.is_some_and(|(group, token)| !group.covers(token)) {
+        let waits = self.settings.broken != Broken::LetInBehind;
+        if waits && token.is_some_and(|(group, token)| !group.covers(token)) {
             return;
         }
         let Some(schema) = &guest.schema else {

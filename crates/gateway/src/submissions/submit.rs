@@ -65,14 +65,14 @@ impl Gateway {
                 return self.settle(now, id, Timestamp::ZERO, outcome);
             }
             Judgement::Invalid(reason) if self.has_room(id, client, 0) => {
-                if (self.merging_only || domain == Domain::Causal) && self.settings.broken != Broken::RecordRefusal {
+                if (self.group.is_some() || domain == Domain::Causal) && self.settings.broken != Broken::RecordRefusal {
                     let verdict = Verdict::Rejected(Rejection::Invalid(reason));
                     return self.tell_unrecorded(now, id, lane, &transaction, verdict);
                 }
                 return self.enqueue(now, client, lane, Waiting::refused(domain, transaction, reason));
             }
             // The client gives up a call of its own accord, which it may have sent to another data centre.
-            Judgement::Fits if self.merging_only && matches!(transaction.decision, Decision::Abort(_)) => {
+            Judgement::Fits if self.group.is_some() && matches!(transaction.decision, Decision::Abort(_)) => {
                 return self.tell_unrecorded(now, id, lane, &transaction, Verdict::Aborted);
             }
             Judgement::Fits if self.has_room(id, client, bytes) => {
@@ -163,7 +163,7 @@ impl Gateway {
             Domain::Log(_) => log::fault(refusal, self.catalog.schema()),
         };
         match fault {
-            Fault::Mutation(reason) if self.merging_only => {
+            Fault::Mutation(reason) if self.group.is_some() => {
                 self.on_unfit_in_group(now, &in_flight, lane, refusal, reason);
             }
             // A session that is gone sends it again when it is back.

@@ -115,7 +115,8 @@ impl FrontNode {
     }
 
     /// The same as one of several data centres.
-    pub fn with_centres(self, now: Now, settings: iolite_causal::Settings) -> FrontNode {
+    pub fn with_centres(mut self, now: Now, settings: iolite_causal::Settings) -> FrontNode {
+        self.gateway.join_group(settings.name.clone());
         FrontNode { centres: Some(Checked::new(Centres::new(now, settings))), ..self }
     }
 

@@ -72,6 +72,7 @@ pub fn hello(token: &str, schema: SchemaHash) -> Hello {
         schema,
         resume: None,
         acknowledged: Counter(0),
+        centre_token: None,
         batch: Duration::ZERO,
     }
 }

@@ -34,6 +34,8 @@ impl ScriptedGateway {
             store: StoreIncarnation::default(),
             resumed: false,
             clock_micros: None,
+            centre: None,
+            moved: false,
         };
         gateway.say(FromGateway::Welcome(welcome)).await;
         gateway
