@@ -19,8 +19,9 @@ use route::Route;
 pub const TARGET: &str = "wasm32-unknown-unknown";
 const PACKAGE: &str = "iolite-wasm";
 const GENERATED: &str = "sdks/typescript/client/src/wasm";
-/// Past this size somebody has to look at what made the module grow.
-const GZIPPED_BYTES_MAX: u64 = 760 * 1024;
+/// Past this size somebody has to look at what made the module grow. 770 KiB since clients move between data centres: with that it has 786,692 bytes, and
+/// had 776,922 some commits before.
+const GZIPPED_BYTES_MAX: u64 = 770 * 1024;
 
 /// Makes sure that a compiler for wasm is there. Quiet if it is.
 pub fn install(root: &Path) -> Result<Route> {

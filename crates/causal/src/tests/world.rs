@@ -9,6 +9,7 @@ use iolite_values::{
     Attempt, Cell, ClientId, ColumnId, Counter, Decision, Effect, Id, Interest, KeyRange, Level, Mark, Operation,
     RowKey, TableId, Timestamp, Transaction, TransactionId, Value, Write,
 };
+use iolite_wire::centres::CentreNews;
 
 use super::store::FakeStore;
 use crate::limits::OUTBOX_BYTES_MAX;

@@ -7,6 +7,7 @@ export { BlobValue } from "./blob/value.js";
 export { createClient } from "./client/createClient.js";
 export { type DevelopmentServer, developmentServer } from "./client/developmentServer.js";
 export type {
+  Addresses,
   Client,
   ClientOf,
   ClientOptions,
@@ -20,11 +21,13 @@ export type {
   MutationId,
   MutationStatus,
   Observation,
+  OptionsOfApp,
   PendingMutation,
   PendingStatus,
   Reactive,
   ReactOptions,
   RefusedMutation,
+  ServerOptions,
   SettledMutation,
   SettledStatus,
   Stop,

@@ -7,7 +7,7 @@
 
 import { makeBlob } from "../blob/value.js";
 import { BlobBuilder, BlobWalk, Core, LiveWriter, makeBlobsWith } from "../wasm/iolite_wasm.js";
-import { indexArgument, refusal, type RefusalCode, shown, textArgument } from "./checks.js";
+import { indexArgument, isInstance, refusal, type RefusalCode, shown, textArgument } from "./checks.js";
 import { boundValues, cellContent, cellValue, elementsOf, isArray, isBytes } from "./values.js";
 
 /** Checks one argument, and gives what the module gets in its place. */
@@ -33,6 +33,7 @@ const list = (name: string, each: Check): Check => (given, code) => {
   return elementsOf(given as unknown[], code, name).map((own) => each(own, code));
 };
 const values = list("the values", (given, code) => cellContent(given, code));
+const counts: Check = (given, code) => expected(isInstance(given, Uint16Array), given, code, "the numbers of addresses are a Uint16Array");
 /** Keys and values in turn, from the storage. There are many: they are passed on as they are. */
 const stored: Check = (given, code) => expected(isArray(given), given, code, "what is stored is an array");
 
@@ -179,7 +180,7 @@ const OPEN: Checks = [
   text("the secret"),
   text("token"),
   text("user"),
-  index("the number of addresses"),
+  counts,
   index("batch.ms"),
   flag("whether the storage lasts"),
   stored,

@@ -147,6 +147,7 @@ const CLIENT: Readonly<Record<string, Use>> = {
   onMembers: [/callback/, (db, value) => db.log(log, "a").onMembers(value)()],
   onStopped: [/callback/, (db, value) => db.log(log, "a").onStopped(value)()],
   onConnectionChange: [/callback/, (db, value) => db.onConnectionChange(value)()],
+  onCentre: [/callback/, (db, value) => db.onCentre(value)()],
   onPendingChange: [/callback/, (db, value) => db.onPendingChange(value)()],
   onRefusedChange: [/callback/, (db, value) => db.onRefusedChange(value)()],
   onViewsChange: [/callback/, (db, value) => db.onViewsChange(value)()],

@@ -311,6 +311,7 @@ export abstract class CoreHost {
       case OutputKind.Conflicts:
       case OutputKind.Call:
       case OutputKind.Connection:
+      case OutputKind.Centre:
       case OutputKind.ReactionFailed:
         return this.events.told(output);
       case OutputKind.Connect:

@@ -7,7 +7,7 @@ import { copied, hasHalfCharacter, optionsOf, shown, textArgument } from "../arg
 import { IoliteError } from "../errors.js";
 import { Mutators } from "../mutators.js";
 import { Schema } from "../schema/schema.js";
-import { addressesOf } from "./addresses.js";
+import { gatewaysOf } from "./addresses.js";
 import { openClient } from "./openClient.js";
 import type { Client, ClientOptions } from "./types.js";
 
@@ -20,30 +20,12 @@ import type { Client, ClientOptions } from "./types.js";
  */
 export async function createClient<S extends Schema, M>(options: ClientOptions<S, M>): Promise<Client<S, M>> {
   const given = copied("call", "the options of createClient", () => ({ ...options }));
-  const url = addressesOf(given.url);
-  checkAddresses(url);
+  const gateways = gatewaysOf(given);
   checkOptions(given);
   const development = given.development ?? isDevelopment();
-  const client = await openClient({ ...given, url, development }, platform);
+  const client = await openClient({ ...given, gateways, development }, platform);
   assistDevelopment(client, development);
   return client as unknown as Client<S, M>;
-}
-
-function checkAddresses(all: readonly string[]): void {
-  if (all.length === 0) {
-    throw new IoliteError("call", "createClient needs the address of a server, or several");
-  }
-  all.forEach(checkAddress);
-}
-
-function checkAddress(url: string): void {
-  const protocol = URL.canParse(url) ? new URL(url).protocol : "";
-  if (protocol !== "ws:" && protocol !== "wss:") {
-    throw new IoliteError("call", `the address of a server begins with ws:// or wss://, not ${JSON.stringify(url)}`);
-  }
-  if (new URL(url).pathname === "/") {
-    throw new IoliteError("call", `the address ${JSON.stringify(url)} has no path: ${new URL("/sync", url).href} is where \`iolite dev\` listens`);
-  }
 }
 
 /** No gateway tells of changes more seldom. */

@@ -12,12 +12,13 @@ import type { Storage } from "../storage/storage.js";
 import type { PartOfBlob, SharedState, TabChannel, TabMessage } from "../tabs/tabChannel.js";
 import { errorOf } from "../transaction/scope.js";
 import { type Core, OutputKind } from "../wasm/iolite_wasm.js";
+import type { Gateways } from "./addresses.js";
 import { CoreHost, type CoreHostEvents, type CoreHostOptions } from "./coreHost.js";
 import type { OwnOutput } from "./outputs.js";
 
 export interface LeaderHostOptions extends CoreHostOptions {
-  /** Of the gateways; which is tried is the core's choice. */
-  readonly urls: readonly string[];
+  /** The core chooses which is tried. */
+  readonly gateways: Gateways;
   /** Milliseconds between two times that it is told of changes. */
   readonly batchMs: number;
   readonly token: string;
@@ -35,6 +36,8 @@ const OUTBOX = "o".charCodeAt(0);
 export class LeaderHost extends CoreHost {
   readonly role = "leader";
   readonly #options: LeaderHostOptions;
+  /** The core names a gateway by its place in this list. */
+  readonly #urls: readonly string[];
   readonly #stopListening: () => void;
   readonly #storage: Storage;
   /** Chunks, and the link to `/blobs`. */
@@ -47,11 +50,12 @@ export class LeaderHost extends CoreHost {
 
   /** Opens the core on what is stored. */
   static open(storage: Storage, stored: Uint8Array[], options: LeaderHostOptions, events: CoreHostEvents): LeaderHost {
-    const { schema, token, user, urls, batchMs, cacheBytes, platform } = options;
+    const { schema, token, user, gateways, batchMs, cacheBytes, platform } = options;
+    const counts = Uint16Array.from(gateways, (own) => own.length);
     let core;
     try {
       const outlives = storage.kind !== "memory";
-      core = openCore(schema.json, newId(), newId(), token, user, urls.length, batchMs, outlives, stored, cacheBytes, platform.monotonicMs(), platform.wallMs());
+      core = openCore(schema.json, newId(), newId(), token, user, counts, batchMs, outlives, stored, cacheBytes, platform.monotonicMs(), platform.wallMs());
     } catch (thrown) {
       throw errorOf(thrown);
     }
@@ -62,7 +66,8 @@ export class LeaderHost extends CoreHost {
     super(core, storage, options, events);
     this.#storage = storage;
     this.#options = options;
-    this.blobs = new BlobLink(options.platform, options.urls, options.chunks, {
+    this.#urls = options.gateways.flat();
+    this.blobs = new BlobLink(options.platform, this.#urls, options.chunks, {
       linked: () => this.receive(() => this.core.blobsLinked(...this.now())),
       lost: () => this.receive(() => this.core.blobsLost(...this.now())),
       frame: (bytes) => this.receive(() => this.core.blobsFrame(bytes, ...this.now())),
@@ -248,9 +253,9 @@ export class LeaderHost extends CoreHost {
 
   /** A tab that stood still may find only now that another one leads. That one's session, which has the same name, is not to be ended. */
   #connect(gateway: number): void {
-    const url = this.#options.urls[gateway];
+    const url = this.#urls[gateway];
     if (url === undefined) {
-      throw new Error(`the core chose gateway ${gateway} of ${this.#options.urls.length}`);
+      throw new Error(`the core chose gateway ${gateway} of ${this.#urls.length}`);
     }
     this.#disconnect();
     const connecting = this.#connecting;

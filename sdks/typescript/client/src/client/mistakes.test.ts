@@ -20,9 +20,10 @@ test("createClient names the option that is missing or wrong", async () => {
   await assert.rejects(open({ schema: undefined }), call(/defineSchema/));
   await assert.rejects(open({ mutators: {} }), call(/defineMutators/));
   await assert.rejects(open({ storage: "sqlite" }), call(/"sqlite"/));
-  for (const url of [null, undefined, 5, {}, [null], ["ws://127.0.0.1:1/sync", 5], () => 1, Symbol("a")]) {
+  for (const url of [null, 5, {}, [null], ["ws://127.0.0.1:1/sync", 5], () => 1, Symbol("a")]) {
     await assert.rejects(open({ url }), call(/^url is the address of a server/));
   }
+  await assert.rejects(open({ url: undefined }), call(/pass url, or centres/));
   for (const user of ["", "a\ud800", null, {}, 5n]) {
     await assert.rejects(open({ user }), call(/user/));
     await assert.rejects(open({ name: user }), call(/name/));

@@ -32,6 +32,8 @@ export type News =
       readonly refusal: ConnectionState["refusal"];
       readonly message: string | undefined;
     }
+  /** The data centre's name, or undefined while the client moves. */
+  | { readonly kind: OutputKind.Centre; readonly centre: string | undefined }
   | { readonly kind: OutputKind.Unavailable; readonly reaction: number }
   | { readonly kind: OutputKind.ReactionFailed; readonly reaction: number; readonly message: string };
 
@@ -112,6 +114,8 @@ export function readOutput(raw: readonly unknown[]): CoreOutput {
       return { kind, ticket: first, status: readCallStatus(second) };
     case OutputKind.Connection:
       return { kind, status: first, refusal: second, message: third };
+    case OutputKind.Centre:
+      return { kind, centre: first };
     case OutputKind.ReactionFailed:
       return { kind, reaction: first, message: second };
   }

@@ -4,10 +4,11 @@ import type { Platform } from "../platform/platform.js";
 import type { Schema } from "../schema/schema.js";
 import { type ChosenStorage, chooseStorage, inMemory } from "../storage/chooseStorage.js";
 import { ALONE, type Leadership, seekLeadership } from "../tabs/leadership.js";
-import type { ClientOptions } from "./types.js";
+import type { Gateways } from "./addresses.js";
+import type { OptionsOfApp } from "./types.js";
 
 /** What a tab is opened with. */
-export type TabOptions = ClientOptions<Schema, unknown> & { readonly development: boolean };
+export type TabOptions = OptionsOfApp<Schema, unknown> & { readonly development: boolean; readonly gateways: Gateways };
 
 /** Where a tab stands among those that share its client. */
 export interface PlaceOfTab {

@@ -15,7 +15,6 @@ import { Tokens } from "../tabs/tokens.js";
 import { WriterMark } from "../tabs/writerMark.js";
 import type { Closure } from "../transaction/runClosure.js";
 import { OutputKind } from "../wasm/iolite_wasm.js";
-import { addressesOf } from "./addresses.js";
 import { closureOfCall } from "./closureOfCall.js";
 import { ConnectionWatch } from "./connectionWatch.js";
 import type { CoreHostEvents } from "./coreHost.js";
@@ -52,9 +51,12 @@ export class Seat implements CoreHostEvents {
   readonly pending: Watched<readonly PendingMutation[]>;
   readonly refused: Watched<readonly RefusedMutation[]>;
   readonly settled = new Listeners<SettledMutation>();
+  /** The data centre that serves this tab, or `moving`. Undefined in a tab that follows: only the core that leads tells of it. */
+  readonly centre = new Watched(this.notifier, () => this.#centre);
   readonly #mutators: Readonly<Record<string, Mutator>>;
   readonly #channel: TabChannel | undefined;
   readonly #tokens: Tokens;
+  #centre: string | undefined;
   #storageMessage: string | undefined;
   #linkMessage: string | undefined;
   #host: LeaderHost | FollowerHost | undefined;
@@ -166,6 +168,7 @@ export class Seat implements CoreHostEvents {
     this.#host = host;
     this.book.attach(host.listings, host.role);
     this.connection.change({ role: "follower", status: "connecting" });
+    this.#servedBy(undefined);
     this.observations.attach(host);
     this.conflicts.attached();
     host.drain();
@@ -327,11 +330,11 @@ export class Seat implements CoreHostEvents {
   }
 
   #openLeader(stored: Uint8Array[]): LeaderHost {
-    const { url, batch, schema, user, development, cacheBytes } = this.options;
+    const { gateways, batch, schema, user, development, cacheBytes } = this.options;
     const { platform, chosen } = this.place;
     const sharedState = () => ({ paused: this.connection.state.paused, persistent: this.connection.state.persistent });
     const { chunks } = this;
-    const options = { platform, chunks, urls: addressesOf(url), batchMs: batch?.ms ?? 0, token: this.#tokens.current, user, schema, development, cacheBytes, channel: this.#channel, sharedState };
+    const options = { platform, chunks, gateways, batchMs: batch?.ms ?? 0, token: this.#tokens.current, user, schema, development, cacheBytes, channel: this.#channel, sharedState };
     return LeaderHost.open(chosen.storage, stored, options, this);
   }
 
@@ -438,6 +441,9 @@ export class Seat implements CoreHostEvents {
       case OutputKind.Connection:
         this.#connected(output);
         break;
+      case OutputKind.Centre:
+        this.#servedBy(output.centre ?? "moving");
+        break;
       case OutputKind.Unavailable:
         this.observations.of(output.reaction)?.reachable(false);
         break;
@@ -484,6 +490,13 @@ export class Seat implements CoreHostEvents {
     this.observations.connected(status);
     if (refusal === "unauthorized") {
       this.#helpWithToken();
+    }
+  }
+
+  #servedBy(centre: string | undefined): void {
+    if (this.#centre !== centre) {
+      this.#centre = centre;
+      this.centre.invalidate();
     }
   }
 

@@ -173,6 +173,14 @@ export class TabClient implements Client {
     return this.#seat.connection.watched.onChange(callback);
   }
 
+  get centre(): string | undefined {
+    return this.#seat.centre.value;
+  }
+
+  onCentre(callback: (centre: string | undefined) => void): Stop {
+    return this.#seat.centre.onChange(callback);
+  }
+
   get pending(): readonly PendingMutation[] {
     return this.#seat.pending.value;
   }

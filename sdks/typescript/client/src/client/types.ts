@@ -305,6 +305,13 @@ export interface Client<S extends Schema = Schema, M = unknown> {
 
   readonly connection: ConnectionState;
   onConnectionChange(callback: (state: ConnectionState) => void): Stop;
+  /**
+   * The name of the data centre that serves this client, or that served it last. `moving` while the client goes on to another one: it shows what it has until
+   * all of that is there. Undefined until a group of data centres has served it, and always in a tab that follows another one.
+   */
+  readonly centre: string | undefined;
+  /** Calls back at every change of `centre`. */
+  onCentre(callback: (centre: string | undefined) => void): Stop;
   /** Oldest first. Another array whenever it changes. */
   readonly pending: readonly PendingMutation[];
   onPendingChange(callback: (pending: readonly PendingMutation[]) => void): Stop;
@@ -332,12 +339,39 @@ export interface Client<S extends Schema = Schema, M = unknown> {
 /** The client of an app, from the type of its mutators: `ClientOf<typeof mutators>`. */
 export type ClientOf<A> = A extends Mutators<infer S, infer M> ? Client<S, M> : never;
 
-export interface ClientOptions<S extends Schema, M> {
-  /**
-   * The address of the server's `/sync`, such as `ws://127.0.0.1:7777/sync`; or those of several gateways of one server. The client stays with one that
-   * works, and goes on at another when that is gone.
-   */
-  readonly url: string | URL | readonly (string | URL)[];
+/**
+ * The address of a server's `/sync`, such as `ws://127.0.0.1:7777/sync`; or those of several gateways of one server. The client stays with one that
+ * works, and goes on at another when that is gone.
+ */
+export type Addresses = string | URL | readonly (string | URL)[];
+
+/** Where a client finds its server: `url`, or `centres` for a server of several data centres. */
+export type ServerOptions =
+  | {
+      readonly url: Addresses;
+      readonly centres?: never;
+    }
+  | {
+      /**
+       * The addresses of 1 to 7 data centres of one group, by their names, the preferred one first:
+       *
+       * ```ts
+       * centres: { eu: ["wss://eu.example.org/sync"], us: ["wss://us.example.org/sync"] }
+       * ```
+       *
+       * When all gateways of one fail the client goes on at the next one, and behind the last one at the first. It still shows all that it has seen. It sends
+       * calls that are not confirmed to the new one. A name is 1 to 32 of `a-z`, `0-9` and `-`, begins with a letter, and does not end with `-`. `db.centre` gives the
+       * name that the data centre has in its group.
+       */
+      readonly centres: Readonly<Record<string, Addresses>>;
+      readonly url?: never;
+    };
+
+/** The options of `createClient`. */
+export type ClientOptions<S extends Schema, M> = OptionsOfApp<S, M> & ServerOptions;
+
+/** The same without the addresses. */
+export interface OptionsOfApp<S extends Schema, M> {
   readonly token: string;
   readonly schema: S;
   readonly mutators: { readonly schema: S; readonly byName: M };

@@ -13,7 +13,7 @@ type Databases = { readonly device: FakeDevice; readonly opened: IDBDatabase[] }
 
 const NAME = "iolite/notes/ann";
 const options: ClientOptions<typeof schema, (typeof mutators)["byName"]> = {
-  url: "ws://localhost:1",
+  url: "ws://localhost:1/sync",
   token: "none",
   name: "notes",
   user: "ann",

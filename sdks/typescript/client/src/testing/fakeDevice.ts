@@ -2,6 +2,7 @@
 
 import { IDBFactory, IDBKeyRange } from "fake-indexeddb";
 
+import { gatewaysOf } from "../client/addresses.js";
 import { openClient } from "../client/openClient.js";
 import type { Client, ClientOptions } from "../client/types.js";
 import { platform as node } from "../platform/node.js";
@@ -25,11 +26,15 @@ export class FakeDevice {
   readonly #listeners = new Set<DeviceEvents>();
   /** Why the browser does not even try to make a link. */
   forbidden: Error | undefined;
-  /** Links that were asked for. */
-  attempts = 0;
+  /** The addresses of links that were asked for. */
+  readonly asked: string[] = [];
   /** Callbacks that wait for the next frame, if its tabs are pages with frames. */
   frames: (() => void)[] | undefined;
   #cut = false;
+
+  get attempts(): number {
+    return this.asked.length;
+  }
 
   /** The network is gone, or there again. */
   set cut(cut: boolean) {
@@ -97,7 +102,7 @@ export class FakeDevice {
   }
 
   async openTab<S extends Schema, M>(options: ClientOptions<S, M>): Promise<Client<S, M>> {
-    const client: unknown = await openClient({ development: true, ...options }, this.#platform());
+    const client: unknown = await openClient({ development: true, ...options, gateways: gatewaysOf(options) }, this.#platform());
     return client as Client<S, M>;
   }
 
@@ -116,7 +121,7 @@ export class FakeDevice {
         return () => void this.#listeners.delete(events);
       },
       openLink: (url, events) => {
-        this.attempts += 1;
+        this.asked.push(url);
         if (this.#cut) {
           queueMicrotask(events.lost);
           return { send: () => undefined, close: () => undefined };

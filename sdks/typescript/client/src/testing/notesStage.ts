@@ -2,13 +2,13 @@
 
 import { after, before } from "node:test";
 
-import type { ClientOf, ClientOptions } from "../index.js";
+import type { Addresses, ClientOf, OptionsOfApp } from "../index.js";
 import { type DevServer, startDevServer } from "./devServer.js";
 import { FakeDevice } from "./fakeDevice.js";
 import { mutators, schema } from "./notesApp.js";
 
 export type App = ClientOf<typeof mutators>;
-export type AppOptions = ClientOptions<typeof schema, (typeof mutators)["byName"]>;
+export type AppOptions = OptionsOfApp<typeof schema, (typeof mutators)["byName"]> & { readonly url: Addresses };
 
 export class NotesStage {
   #server: DevServer | undefined;
