@@ -13,6 +13,7 @@ mod group;
 mod held;
 mod ledger;
 mod loading;
+mod metadata;
 mod network;
 mod person;
 mod plan;
@@ -80,11 +81,14 @@ pub struct SwiftSocialOptions {
     #[arg(long, value_name = "PERCENT", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(..=100), requires = "centres")]
     pub miss_share: Vec<u32>,
     /// For swiftsocial --centres: measure throughput with these numbers of clients, one after the other
-    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=1000), requires = "centres", conflicts_with_all = ["miss_share", "staleness"])]
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=1000), requires = "centres", conflicts_with_all = ["miss_share", "staleness", "metadata"])]
     pub load: Vec<u32>,
     /// For swiftsocial --centres: count the reads for which a newer version existed that K data centres did not have yet
-    #[arg(long, requires = "centres", conflicts_with = "miss_share")]
+    #[arg(long, requires = "centres", conflicts_with_all = ["miss_share", "metadata"])]
     pub staleness: bool,
+    /// For swiftsocial --centres: count the bytes of an update with these numbers of clients, one after the other
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=1000), requires = "centres", conflicts_with = "miss_share")]
+    pub metadata: Vec<u32>,
     /// For swiftsocial --centres: how long a person waits before the next transaction [default: 0]
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u32).range(..=60_000), requires = "centres")]
     pub pause_ms: Option<u32>,
@@ -147,10 +151,15 @@ impl SwiftSocialOptions {
         if let Some(share) = self.miss_share.iter().find(|share| mix.updates + **share > 100) {
             bail!("--miss-share {share} and --updates {} are more than all", mix.updates);
         }
-        Ok(match (self.staleness, self.load.is_empty()) {
-            (true, _) => Question::Staleness,
-            (false, false) => Question::Load { clients: self.load.clone() },
-            (false, true) => Question::Latency { miss_shares: self.miss_share.clone() },
+        // The command line lets only one of them be given.
+        Ok(if self.staleness {
+            Question::Staleness
+        } else if !self.load.is_empty() {
+            Question::Load { clients: self.load.clone() }
+        } else if !self.metadata.is_empty() {
+            Question::Metadata { clients: self.metadata.clone() }
+        } else {
+            Question::Latency { miss_shares: self.miss_share.clone() }
         })
     }
 }
@@ -164,7 +173,8 @@ fn several(arguments: &Arguments) -> anyhow::Result<Several> {
     }
     let beside = &arguments.transactions.beside;
     let others = beside.iter().map(|peer| Arm::of(*peer).ok_or(peer)).collect::<Result<Vec<_>, _>>();
-    let others = others.map_err(|peer| anyhow::anyhow!("{} is beside {}, not beside swiftsocial", peer.name(), peer.beside()))?;
+    let others = others
+        .map_err(|peer| anyhow::anyhow!("{} is beside {}, not beside swiftsocial", peer.name(), peer.beside()))?;
     let run = Several {
         centres: options.centres.iter().map(|count| *count as usize).collect(),
         arms: [Arm::Ours].into_iter().chain(others).collect(),
@@ -178,12 +188,17 @@ fn several(arguments: &Arguments) -> anyhow::Result<Several> {
         question: options.question(mix)?,
     };
     let clients_max = match &run.question {
-        Question::Load { clients } => clients.iter().copied().max().unwrap_or_default(),
+        Question::Load { clients } | Question::Metadata { clients } => {
+            clients.iter().copied().max().unwrap_or_default()
+        }
         Question::Latency { .. } | Question::Staleness => {
             check_clients(&run, arguments.clients)?;
             arguments.clients
         }
     };
+    if matches!(run.question, Question::Staleness | Question::Metadata { .. }) && run.arms.len() > 1 {
+        bail!("--staleness and --metadata measure Iolite alone: leave out --beside");
+    }
     if clients_max > network.users {
         bail!("--clients: each client is one of the --users");
     }

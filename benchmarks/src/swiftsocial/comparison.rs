@@ -99,7 +99,8 @@ impl Comparison {
     /// The highest throughputs of all steps of one number of data centres.
     pub fn report_peaks(steps: &[Comparison], cells: &mut Cells) {
         let Some(centres) = steps.first().map(|step| step.centres) else { return };
-        let best = |arm, of: fn(&Lived) -> f64| steps.iter().filter_map(|step| step.of(arm).map(of)).fold(0.0, f64::max);
+        let best =
+            |arm, of: fn(&Lived) -> f64| steps.iter().filter_map(|step| step.of(arm).map(of)).fold(0.0, f64::max);
         let figures: [(&str, fn(&Lived) -> f64); 2] =
             [("throughput", Lived::per_s), ("transactions_per_cpu_s", Lived::per_cpu_s)];
         for (name, of) in figures {

@@ -15,22 +15,34 @@ use crate::arguments::Durability;
 use crate::child::Address;
 use crate::cluster::{ClusterDirectory, Links, ServerProcess};
 use crate::front::start_server;
+use crate::metrics;
 
 /// Taken down when it is dropped.
 pub struct Group {
     // Processes end before the folder of their data is removed.
     centres: Vec<Centre>,
     _links: Vec<Links>,
-    _data: ClusterDirectory,
+    data: ClusterDirectory,
 }
 
 /// A gateway, a replica, and perhaps a server process that runs transactions for clients.
 struct Centre {
     near: Address,
+    /// Where its processes tell of themselves.
+    metrics: Vec<SocketAddr>,
     cloud: Option<CloudProcess>,
     servers: Vec<ServerProcess>,
     /// Of each round trip of clients: the gateway, or the server process if there is one.
     far: Vec<SocketAddr>,
+}
+
+/// Bytes since the processes of a group began, of all of them together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Bytes {
+    /// Sent from data centres to others.
+    pub between: u64,
+    /// Written to journals, without checkpoints.
+    pub journaled: u64,
 }
 
 /// A group as it is started.
@@ -60,10 +72,12 @@ impl Group {
             setup.client_rtts.iter().map(|rtt| Links::with_delay(*rtt)).collect::<anyhow::Result<_>>()?;
         let mut centres = Vec::new();
         for (_, cluster) in made.centres() {
-            let servers = cluster.nodes().iter().map(|node| Ok(start_server(node)?.1)).collect::<anyhow::Result<_>>()?;
+            let servers =
+                cluster.nodes().iter().map(|node| Ok(start_server(node)?.1)).collect::<anyhow::Result<_>>()?;
             let gateway = gateway_of(cluster)?;
             let near = Address { url: format!("ws://{gateway}/sync"), token: cluster.token()? };
-            centres.push(Centre { near, cloud: None, servers, far: Vec::new() });
+            let metrics = cluster.nodes().iter().filter_map(|node| node.address).collect();
+            centres.push(Centre { near, metrics, cloud: None, servers, far: Vec::new() });
         }
         wait_until_ready(&made, &mut centres).await?;
         for (centre, (_, cluster)) in centres.iter_mut().zip(made.centres()) {
@@ -76,7 +90,7 @@ impl Group {
                 centre.far.push(links.to(target).await?);
             }
         }
-        Ok(Group { centres, _links: links, _data: data })
+        Ok(Group { centres, _links: links, data })
     }
 
     /// The gateway of each data centre, for who is next to it and not measured.
@@ -100,7 +114,17 @@ impl Group {
     /// # Errors
     /// When it is there.
     pub fn folder(&self, name: &str) -> anyhow::Result<std::path::PathBuf> {
-        self._data.folder(name, None)
+        self.data.folder(name, None)
+    }
+
+    /// # Errors
+    /// When a process does not tell.
+    pub fn bytes(&self) -> anyhow::Result<Bytes> {
+        let mut bytes = Bytes::default();
+        for at in self.centres.iter().flat_map(|centre| &centre.metrics) {
+            bytes.add(&metrics::get(*at, "/metrics")?);
+        }
+        Ok(bytes)
     }
 
     /// The processor time of all processes of each data centre.

@@ -24,7 +24,7 @@ use super::plan::Mix;
 use super::seat::{Device, Seat};
 use super::staleness::{Staleness, Versions, Watcher};
 use super::tally::Tally;
-use super::{Shape, loading, report};
+use super::{Shape, loading, metadata, report};
 use crate::arguments::Durability;
 use crate::cells::Cells;
 
@@ -49,10 +49,17 @@ pub struct Several {
 #[derive(Clone, Debug)]
 pub enum Question {
     /// Percent of transactions that read anybody's page, each of which is measured after those of the mix, ours alone.
-    Latency { miss_shares: Vec<u32> },
+    Latency {
+        miss_shares: Vec<u32>,
+    },
     /// Numbers of clients.
-    Load { clients: Vec<u32> },
+    Load {
+        clients: Vec<u32>,
+    },
     Staleness,
+    Metadata {
+        clients: Vec<u32>,
+    },
 }
 
 /// What people came to who lived at the same time.
@@ -95,6 +102,7 @@ impl Several {
             Question::Latency { miss_shares } => runtime.block_on(self.latency(&mut cells, miss_shares))?,
             Question::Load { clients } => runtime.block_on(self.load(&mut cells, clients))?,
             Question::Staleness => runtime.block_on(self.staleness(&mut cells))?,
+            Question::Metadata { clients } => runtime.block_on(self.metadata(&mut cells, clients))?,
         }
         cells.print(json)
     }
@@ -170,6 +178,19 @@ impl Several {
             sum.report(cells, &json!({"centres": centres}), &versions);
             town.leave(&residents);
             town.check(cells).await?;
+        }
+        Ok(())
+    }
+
+    async fn metadata(&self, cells: &mut Cells, clients: &[u32]) -> anyhow::Result<()> {
+        for &centres in &self.centres {
+            let town = Town::found(self, Arm::Ours, centres).await?;
+            let mut measured = Vec::new();
+            for clients in clients {
+                measured.push(metadata::measure(&town.group, &self.network, *clients).await?);
+            }
+            metadata::ratios(cells, &measured);
+            measured.into_iter().for_each(|cell| cells.push(cell));
         }
         Ok(())
     }
@@ -250,11 +271,7 @@ impl Town<'_> {
     }
 
     /// All live at the same time. They have settled when this returns.
-    async fn live(
-        &mut self,
-        cells: &mut Cells,
-        residents: Vec<Resident>,
-    ) -> anyhow::Result<(Lived, Vec<Resident>)> {
+    async fn live(&mut self, cells: &mut Cells, residents: Vec<Resident>) -> anyhow::Result<(Lived, Vec<Resident>)> {
         let together = Arc::new(Barrier::new(residents.len()));
         let (before, begun) = (self.group.cpu(), Instant::now());
         let lives = residents.into_iter().map(|Resident { person, rtt }| {
@@ -278,7 +295,6 @@ impl Town<'_> {
     fn leave(&mut self, residents: &[Resident]) {
         residents.iter().for_each(|resident| self.ledger.add(&resident.person.ledger));
     }
-
 
     /// A fresh session of each data centre has to find what was called.
     async fn check(self, cells: &mut Cells) -> anyhow::Result<()> {
