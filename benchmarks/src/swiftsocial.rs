@@ -92,8 +92,8 @@ pub struct SwiftSocialOptions {
     /// For swiftsocial --centres: how long a person waits before the next transaction [default: 0]
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u32).range(..=60_000), requires = "centres")]
     pub pause_ms: Option<u32>,
-    /// For swiftsocial --beside cloud: rows that the server process caches for each connection [default: 32, which is the least that works]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(32..=1_000_000), requires = "centres")]
+    /// For swiftsocial --beside cloud: rows that the server process caches for each connection [default: 128, as lists of friends grow and have to fit]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(128..=1_000_000), requires = "centres")]
     pub cloud_cache_rows: Option<u32>,
 }
 
@@ -184,7 +184,7 @@ fn several(arguments: &Arguments) -> anyhow::Result<Several> {
         mix,
         shape: shape(arguments),
         durability: arguments.durability,
-        cloud_cache_rows: options.cloud_cache_rows.unwrap_or(32),
+        cloud_cache_rows: options.cloud_cache_rows.unwrap_or(128),
         question: options.question(mix)?,
     };
     let clients_max = match &run.question {

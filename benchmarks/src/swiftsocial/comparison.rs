@@ -20,6 +20,9 @@ pub struct Comparison {
     arms: Vec<(Arm, Lived)>,
 }
 
+/// A number of what an arm came to.
+type Figure = fn(&Lived) -> f64;
+
 impl Comparison {
     /// Of transactions by their round trips.
     pub fn latency(several: &Several, centres: usize, mix: Mix) -> Comparison {
@@ -99,10 +102,8 @@ impl Comparison {
     /// The highest throughputs of all steps of one number of data centres.
     pub fn report_peaks(steps: &[Comparison], cells: &mut Cells) {
         let Some(centres) = steps.first().map(|step| step.centres) else { return };
-        let best =
-            |arm, of: fn(&Lived) -> f64| steps.iter().filter_map(|step| step.of(arm).map(of)).fold(0.0, f64::max);
-        let figures: [(&str, fn(&Lived) -> f64); 2] =
-            [("throughput", Lived::per_s), ("transactions_per_cpu_s", Lived::per_cpu_s)];
+        let best = |arm, of: Figure| steps.iter().filter_map(|step| step.of(arm).map(of)).fold(0.0, f64::max);
+        let figures: [(&str, Figure); 2] = [("throughput", Lived::per_s), ("transactions_per_cpu_s", Lived::per_cpu_s)];
         for (name, of) in figures {
             let (ours, cloud) = (best(Arm::Ours, of), best(Arm::Cloud, of));
             cells.ratio(&format!("peak_{name}_of_cloud, {centres} centres"), ours, cloud);

@@ -7,6 +7,7 @@ use std::time::Duration;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use iolite::{Client, Options, Reaction, View};
 use serde_json::{Value, json};
+use tokio::sync::Mutex;
 
 use super::group::{Bytes, Group};
 use super::network::{Network, User};
@@ -18,22 +19,31 @@ struct Writer {
     client: Client,
     user: User,
     _page: Reaction<usize>,
+    /// One call after the other: each has the frames of its time for itself.
+    calls: Mutex<()>,
 }
 
-/// Updates of one cell.
-const UPDATES: u32 = 2_000;
+/// Bytes on a client's link from a call until it is confirmed.
+struct Spent {
+    up: u64,
+    down: u64,
+}
+
+/// Updates of one cell, for each second that was asked for.
+const UPDATES_A_SECOND: u32 = 200;
 /// Updates that are on their way at once.
 const AT_ONCE: usize = 10;
 /// Clients that come at the same time.
 const ARRIVE_TOGETHER: usize = 16;
 /// Until data centres have taken what is confirmed, and told so.
-const CALM: Duration = Duration::from_secs(2);
+const CALM: Duration = Duration::from_secs(1);
 
 /// Measures one cell: clients that come to the data centres in turn, and write in turn.
 ///
 /// # Errors
 /// When a client is refused, or an update ends without effect.
-pub async fn measure(group: &Group, network: &Network, clients: u32) -> anyhow::Result<Value> {
+pub async fn measure(group: &Group, network: &Network, clients: u32, seconds: u32) -> anyhow::Result<Value> {
+    let updates = UPDATES_A_SECOND * seconds;
     let nears: Vec<_> = group.nears().collect();
     let coming = stream::iter(0..clients).map(|number| {
         let near = nears[number as usize % nears.len()];
@@ -41,27 +51,26 @@ pub async fn measure(group: &Group, network: &Network, clients: u32) -> anyhow::
     });
     let writers: Vec<Writer> = coming.buffered(ARRIVE_TOGETHER).try_collect().await?;
     tokio::time::sleep(CALM).await;
-    let (before, up_before, down_before) = (group.bytes()?, up(&writers), down(&writers));
-    let writing = stream::iter(0..UPDATES).map(|number| writers[(number % clients) as usize].write(number));
-    writing.buffer_unordered(AT_ONCE).try_for_each(|()| async { Ok(()) }).await?;
+    let before = group.bytes()?;
+    let writing = stream::iter(0..updates).map(|number| writers[(number % clients) as usize].write(number));
+    let spent: Vec<Spent> = writing.buffer_unordered(AT_ONCE).try_collect().await?;
     tokio::time::sleep(CALM).await;
     let after = group.bytes()?;
-    let each = |now: u64, before: u64| (now - before) as f64 / f64::from(UPDATES);
-    let others = nears.len().saturating_sub(1).max(1) as f64;
+    let each = |bytes: u64| bytes as f64 / f64::from(updates);
+    let centres = nears.len() as f64;
     Ok(json!({
-        "of": "metadata", "centres": nears.len(), "clients": clients, "updates": UPDATES,
-        "client_bytes_up": each(up(&writers), up_before),
-        "client_bytes_down": each(down(&writers), down_before),
-        "bytes_to_each_other_centre": each(after.between, before.between) / others,
-        "journaled_bytes_of_each_centre": each(after.journaled, before.journaled) / nears.len() as f64,
+        "of": "metadata", "centres": nears.len(), "clients": clients, "updates": updates,
+        "client_bytes_up": each(spent.iter().map(|spent| spent.up).sum()),
+        "client_bytes_down": each(spent.iter().map(|spent| spent.down).sum()),
+        "bytes_to_each_centre": each(after.between - before.between) / centres,
+        "journaled_bytes_of_each_centre": each(after.journaled - before.journaled) / centres,
     }))
 }
 
 /// Bytes with the most clients, of those with the fewest, of one number of data centres.
 pub fn ratios(cells: &mut Cells, measured: &[Value]) {
     let [first, .., last] = measured else { return };
-    let names =
-        ["client_bytes_up", "client_bytes_down", "bytes_to_each_other_centre", "journaled_bytes_of_each_centre"];
+    let names = ["client_bytes_up", "client_bytes_down", "bytes_to_each_centre", "journaled_bytes_of_each_centre"];
     for name in names {
         let of = |cell: &Value| cell[name].as_f64().unwrap_or_default();
         let told = format!("{name}, {} centres, {} clients of {}", first["centres"], last["clients"], first["clients"]);
@@ -75,23 +84,18 @@ impl Writer {
         let name = user.name();
         let mut held = client.react(View::Confirmed, move |tx| page(tx, &name).map(|page| page.rows()));
         held.next().await?;
-        Ok(Writer { client, user, _page: held })
+        Ok(Writer { client, user, _page: held, calls: Mutex::new(()) })
     }
 
-    async fn write(&self, number: u32) -> anyhow::Result<()> {
+    async fn write(&self, number: u32) -> anyhow::Result<Spent> {
+        let _alone = self.calls.lock().await;
         // All texts are equally long.
         let status = Status { by: self.user.name(), text: format!("status {number:08}") };
+        let before = self.client.traffic();
         self.client.mutate("status", &status)?.confirmed().await?;
-        Ok(())
+        let after = self.client.traffic();
+        Ok(Spent { up: after.bytes_up - before.bytes_up, down: after.bytes_down - before.bytes_down })
     }
-}
-
-fn up(writers: &[Writer]) -> u64 {
-    writers.iter().map(|writer| writer.client.traffic().bytes_up).sum()
-}
-
-fn down(writers: &[Writer]) -> u64 {
-    writers.iter().map(|writer| writer.client.traffic().bytes_down).sum()
 }
 
 impl Bytes {

@@ -52,7 +52,7 @@ pub struct Written {
     pub handle: Option<MutationHandle>,
 }
 
-/// The cache of the SDK is bounded by bytes: so many are counted for a row at most, a person with 25 friends who merge included.
+/// The cache of the SDK is bounded by bytes: it gets so many for a row. A person with 25 friends who merge takes more, a message of a wall less.
 pub const ROW_BYTES: usize = 4 << 10;
 
 impl Seat {

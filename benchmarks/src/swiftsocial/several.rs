@@ -186,8 +186,9 @@ impl Several {
         for &centres in &self.centres {
             let town = Town::found(self, Arm::Ours, centres).await?;
             let mut measured = Vec::new();
+            let seconds = self.shape.seconds.as_secs() as u32;
             for clients in clients {
-                measured.push(metadata::measure(&town.group, &self.network, *clients).await?);
+                measured.push(metadata::measure(&town.group, &self.network, *clients, seconds).await?);
             }
             metadata::ratios(cells, &measured);
             measured.into_iter().for_each(|cell| cells.push(cell));
