@@ -72,28 +72,28 @@ pub struct SwiftSocialOptions {
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=7), conflicts_with_all = ["embedded", "target"])]
     pub centres: Vec<u32>,
     /// For swiftsocial --centres: the round trips that clients' links get in addition; clients have them in turn [default: 20,60,110]
-    #[arg(long, value_name = "MS", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(..=60_000), requires = "centres")]
+    #[arg(long, value_name = "MS", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(..=60_000))]
     pub client_rtt_ms: Vec<u32>,
     /// For swiftsocial --centres: the round trip that links between data centres get in addition [default: 80]
-    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u32).range(..=10_000), requires = "centres")]
+    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u32).range(..=10_000))]
     pub centre_rtt_ms: Option<u32>,
     /// For swiftsocial --centres: measure these percents of transactions that read anybody's page too, in place of those of --locality
-    #[arg(long, value_name = "PERCENT", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(..=100), requires = "centres")]
+    #[arg(long, value_name = "PERCENT", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(..=100))]
     pub miss_share: Vec<u32>,
     /// For swiftsocial --centres: measure throughput with these numbers of clients, one after the other
-    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=1000), requires = "centres", conflicts_with_all = ["miss_share", "staleness", "metadata"])]
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=1000), conflicts_with_all = ["miss_share", "staleness", "metadata"])]
     pub load: Vec<u32>,
     /// For swiftsocial --centres: count the reads for which a newer version existed that K data centres did not have yet
-    #[arg(long, requires = "centres", conflicts_with_all = ["miss_share", "metadata"])]
+    #[arg(long, conflicts_with_all = ["miss_share", "metadata"])]
     pub staleness: bool,
     /// For swiftsocial --centres: count the bytes of an update with these numbers of clients, one after the other
-    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=1000), requires = "centres", conflicts_with = "miss_share")]
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=1000), conflicts_with = "miss_share")]
     pub metadata: Vec<u32>,
     /// For swiftsocial --centres: how long a person waits before the next transaction [default: 0]
-    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u32).range(..=60_000), requires = "centres")]
+    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u32).range(..=60_000))]
     pub pause_ms: Option<u32>,
-    /// For swiftsocial --beside cloud: rows that the server process caches for each connection [default: 128, as lists of friends grow and have to fit]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(128..=1_000_000), requires = "centres")]
+    /// For swiftsocial --centres --beside cloud: rows that the server process caches for each connection [default: 128, as lists of friends grow and have to fit]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(128..=1_000_000))]
     pub cloud_cache_rows: Option<u32>,
 }
 
@@ -122,6 +122,21 @@ impl SwiftSocialOptions {
             ("--locality", self.locality.is_some()),
             ("--cache-rows", self.cache_rows.is_some()),
             ("--centres", !self.centres.is_empty()),
+        ];
+        all.into_iter().find_map(|(name, is_asked)| is_asked.then_some(name)).or(self.name_of_several())
+    }
+
+    /// An option that was given and that only runs with `--centres` have. The command line cannot demand it: it does not when `--embedded` is there.
+    fn name_of_several(&self) -> Option<&'static str> {
+        let all = [
+            ("--client-rtt-ms", !self.client_rtt_ms.is_empty()),
+            ("--centre-rtt-ms", self.centre_rtt_ms.is_some()),
+            ("--miss-share", !self.miss_share.is_empty()),
+            ("--load", !self.load.is_empty()),
+            ("--staleness", self.staleness),
+            ("--metadata", !self.metadata.is_empty()),
+            ("--pause-ms", self.pause_ms.is_some()),
+            ("--cloud-cache-rows", self.cloud_cache_rows.is_some()),
         ];
         all.into_iter().find_map(|(name, is_asked)| is_asked.then_some(name))
     }
@@ -226,6 +241,9 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let (network, mix) = (options.network()?, options.mix()?);
     if !arguments.embedded {
         bail!("swiftsocial measures one data centre, which is one server, or several: say --embedded or --centres 3");
+    }
+    if let Some(option) = options.name_of_several() {
+        bail!("{option} goes with --centres: swiftsocial --embedded measures one server");
     }
     if !arguments.transactions.beside.is_empty() {
         bail!("--beside goes with --centres: swiftsocial --embedded measures Iolite alone");

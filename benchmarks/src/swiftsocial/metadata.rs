@@ -50,6 +50,9 @@ pub async fn measure(group: &Group, network: &Network, clients: u32, seconds: u3
         async move { Writer::arrive(near, network.played_by(number, clients)).await }
     });
     let writers: Vec<Writer> = coming.buffered(ARRIVE_TOGETHER).try_collect().await?;
+    // A client's first update has more to say than those that follow.
+    let first = stream::iter(&writers).map(|writer| writer.write(0));
+    first.buffer_unordered(AT_ONCE).try_for_each(|_| async { Ok(()) }).await?;
     tokio::time::sleep(CALM).await;
     let before = group.bytes()?;
     let writing = stream::iter(0..updates).map(|number| writers[(number % clients) as usize].write(number));
