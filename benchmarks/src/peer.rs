@@ -22,7 +22,7 @@ pub enum Peer {
     OccStoreUnbatched,
     /// Lock-Store likewise
     LockStoreUnbatched,
-    /// Of swiftsocial: a server process in the data centre runs the transactions
+    /// A server process in the data centre runs the transactions of swiftsocial
     Cloud,
     /// The same, answered when two data centres have an update
     CloudFt,

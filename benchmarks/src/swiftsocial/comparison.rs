@@ -1,4 +1,4 @@
-//! What the arms came to with one number of data centres, as cells and ratios.
+//! Cells and ratios of the arms, with one number of data centres.
 //!
 //! Invariant: ours is the cell itself; all others are in its `beside`.
 
@@ -24,13 +24,13 @@ pub struct Comparison {
 type Figure = fn(&Lived) -> f64;
 
 impl Comparison {
-    /// Of transactions by their round trips.
+    /// A comparison of transactions by their round trips.
     pub fn latency(several: &Several, centres: usize, mix: Mix) -> Comparison {
         let (client_rtts, clients) = (several.client_rtts.clone(), several.shape.clients);
         Comparison { centres, client_rtts, mix, clients, arms: Vec::new() }
     }
 
-    /// Of one step of a rising load.
+    /// A comparison of one step of a rising load.
     pub fn load(several: &Several, centres: usize, clients: u32) -> Comparison {
         Comparison { clients, ..Comparison::latency(several, centres, several.mix) }
     }

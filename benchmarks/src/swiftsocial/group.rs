@@ -32,7 +32,7 @@ struct Centre {
     metrics: Vec<SocketAddr>,
     cloud: Option<CloudProcess>,
     servers: Vec<ServerProcess>,
-    /// Of each round trip of clients: the gateway, or the server process if there is one.
+    /// The gateway, or the server process if there is one, behind each round trip of clients.
     far: Vec<SocketAddr>,
 }
 

@@ -29,7 +29,7 @@ pub struct Device {
 /// The moment at which an update has ended for the person who called it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UpdateEnds {
-    /// It is in the device's folder.
+    /// The device's folder has it.
     Durable,
     /// K data centres have it.
     Confirmed,

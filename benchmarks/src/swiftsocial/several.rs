@@ -45,7 +45,7 @@ pub struct Several {
     pub question: Question,
 }
 
-/// What is measured.
+/// The question that a run answers.
 #[derive(Clone, Debug)]
 pub enum Question {
     /// Percent of transactions that read anybody's page, each of which is measured after those of the mix, ours alone.
@@ -62,9 +62,9 @@ pub enum Question {
     },
 }
 
-/// What people came to who lived at the same time.
+/// Figures of people who lived at the same time.
 pub struct Lived {
-    /// Of each round trip of clients.
+    /// One for each round trip of clients.
     pub tallies: Vec<Tally>,
     pub took: Duration,
     /// Processor time of each data centre.
@@ -81,7 +81,7 @@ struct Town<'a> {
     ledger: Ledger,
 }
 
-/// A person, and the places of the data centre and of the round trip.
+/// A person, and the place of the round trip.
 struct Resident {
     person: Person,
     rtt: usize,
@@ -222,7 +222,7 @@ impl Town<'_> {
         Ok(Town { several, arm, group, centres, rounds: 0, ledger: Ledger::default() })
     }
 
-    /// So many people come, live, and go.
+    /// People come, live, and go.
     async fn round(&mut self, cells: &mut Cells, clients: u32, mix: Mix) -> anyhow::Result<Lived> {
         let residents = self.settle_in(clients, mix, None).await?;
         let (lived, residents) = self.live(cells, residents).await?;

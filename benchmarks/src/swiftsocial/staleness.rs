@@ -79,7 +79,7 @@ impl Watcher {
         self.read(of.map(|of| Object::Row(of.to_owned())).collect(), waited);
     }
 
-    /// What was fetched was read at the gateway, before it came here.
+    /// A fetched page was read at the gateway, before it came here.
     fn read(&mut self, objects: Vec<Object>, waited: Waited) {
         let at = match waited {
             Waited::Not => now(),
