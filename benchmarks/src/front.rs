@@ -160,7 +160,11 @@ impl FrontCluster {
     }
 }
 
-fn start_server(node: &LocalNode) -> anyhow::Result<(NodeRole, ServerProcess)> {
+/// Starts one node, which dies with the thread that calls this.
+///
+/// # Errors
+/// When the program is not there.
+pub fn start_server(node: &LocalNode) -> anyhow::Result<(NodeRole, ServerProcess)> {
     let program = program_beside("iolite")?;
     let mut command = Runner::Same.command(&program);
     command.args(["serve", "--config"]).arg(node.config());

@@ -161,7 +161,10 @@ fn kept(peer: Peer) -> Option<Kept> {
         | Peer::OccStore
         | Peer::LockStore
         | Peer::OccStoreUnbatched
-        | Peer::LockStoreUnbatched => None,
+        | Peer::LockStoreUnbatched
+        | Peer::Cloud
+        | Peer::CloudFt
+        | Peer::NaiveFt => None,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-use crate::{diamond, fanout, game, memory, rebase, rows, views};
+use crate::{diamond, fanout, game, memory, rebase, rows, swiftsocial, views};
 
 #[derive(Args, Debug)]
 pub struct PartArguments {
@@ -32,6 +32,8 @@ enum Part {
     RowsMember(rows::MemberArguments),
     /// A member of `rebase`
     RebaseMember(rebase::MemberArguments),
+    /// The server process of a data centre in `swiftsocial --beside cloud`
+    SocialCloud(swiftsocial::CloudArguments),
 }
 
 /// Runs one part to its end.
@@ -50,5 +52,6 @@ pub fn run_part(arguments: &PartArguments) -> anyhow::Result<()> {
         Part::ViewsMember(member) => views::run_member(member),
         Part::RowsMember(member) => rows::run_member(member),
         Part::RebaseMember(member) => rebase::run_member(member),
+        Part::SocialCloud(cloud) => swiftsocial::run_cloud(cloud),
     }
 }

@@ -22,6 +22,12 @@ pub enum Peer {
     OccStoreUnbatched,
     /// Lock-Store likewise
     LockStoreUnbatched,
+    /// A server process in the data centre runs the transactions of swiftsocial
+    Cloud,
+    /// The same, answered when two data centres have an update
+    CloudFt,
+    /// Iolite whose callers wait until two data centres have an update
+    NaiveFt,
 }
 
 impl Peer {
@@ -35,6 +41,7 @@ impl Peer {
             Peer::Redis => "retwis-tapir, ycsb-t, game and retwis-diamond",
             Peer::RedisScript => "game",
             Peer::Hocuspocus => "propagate, fanout and views",
+            Peer::Cloud | Peer::CloudFt | Peer::NaiveFt => "swiftsocial",
             Peer::Etcd
             | Peer::Postgres
             | Peer::OccStore

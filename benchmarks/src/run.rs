@@ -118,9 +118,9 @@ fn of_another_app(arguments: &Arguments, workload: AppWorkload) -> Option<&'stat
     let of_servers = [("--embedded", arguments.embedded && !starts_its_own), ("--target", arguments.target.is_some())];
     let of_servers = of_servers.into_iter().find_map(|(name, is_asked)| is_asked.then_some(name));
     let of_transactions: &[&str] = match workload {
-        Game | Fanout | Views => &["--beside"],
+        Game | Fanout | Views | Swiftsocial => &["--beside"],
         RetwisDiamond => &["--beside", "--keys", "--zipf"],
-        Query | Rebase | Queue | Blob | SyncOverhead | Schemes | Swiftsocial => &[],
+        Query | Rebase | Queue | Blob | SyncOverhead | Schemes => &[],
     };
     let of_apps = of_servers.or(of_apps_but(arguments, Some(workload)));
     of_apps.or(arguments.transactions.name_of_any_but(of_transactions))

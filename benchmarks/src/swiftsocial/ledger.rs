@@ -75,7 +75,27 @@ impl Ledger {
     }
 }
 
-/// Compares all pages at a fresh session, and those that clients hold, with what was called.
+/// The place of a fresh session that reads all pages at the end.
+#[derive(Debug)]
+pub struct FreshAt<'a> {
+    pub near: &'a Address,
+    /// The time that a page may take to come to the right end. None in the data centre that confirmed all.
+    pub within: Duration,
+}
+
+impl<'a> FreshAt<'a> {
+    /// In the only data centre.
+    pub fn one(near: &'a Address) -> FreshAt<'a> {
+        FreshAt { near, within: Duration::ZERO }
+    }
+
+    /// In one of several data centres.
+    pub fn of_several(near: &'a Address) -> FreshAt<'a> {
+        FreshAt { near, within: CONVERGES_WITHIN }
+    }
+}
+
+/// Compares all pages at fresh sessions, and those that clients hold, with what was called.
 ///
 /// # Errors
 /// When a page cannot be read.
@@ -83,22 +103,24 @@ pub async fn check(
     cells: &mut Cells,
     ledger: &Ledger,
     network: &Network,
-    near: &Address,
+    fresh: &[FreshAt<'_>],
     holders: Vec<Holder>,
 ) -> anyhow::Result<()> {
     let wanted = ledger.pages(network);
-    let fresh = connect(near, Options::new()).await?;
     let mut wrong = Vec::new();
-    for (user, page) in &wanted {
-        let found = confirmed_page(&fresh, *user).await?;
-        if found != *page {
-            wrong.push(format!("a fresh session finds of {}: {}", user.name(), found.difference(page)));
+    for (number, FreshAt { near, within }) in fresh.iter().enumerate() {
+        let session = connect(near, Options::new()).await?;
+        for (user, page) in &wanted {
+            if let Some(found) = other_than(&session, *user, page, *within).await? {
+                let told = found.difference(page);
+                wrong.push(format!("a fresh session of data centre {number} finds of {}: {told}", user.name()));
+            }
         }
+        session.close().await;
     }
-    fresh.close().await;
     for (number, (client, people)) in holders.iter().enumerate() {
         for user in people {
-            if let Some(found) = other_than(client, *user, &wanted[user]).await? {
+            if let Some(found) = other_than(client, *user, &wanted[user], CONVERGES_WITHIN).await? {
                 let told = found.difference(&wanted[user]);
                 wrong.push(format!("client {number} holds of {}: {told}", user.name()));
             }
@@ -112,14 +134,14 @@ pub async fn check(
 }
 
 /// The page that a client shows in place of the right one, if it still does after a while.
-async fn other_than(client: &Client, user: User, wanted: &Page) -> anyhow::Result<Option<Page>> {
+async fn other_than(client: &Client, user: User, wanted: &Page, within: Duration) -> anyhow::Result<Option<Page>> {
     let begun = Instant::now();
     loop {
         let found = confirmed_page(client, user).await?;
         if found == *wanted {
             return Ok(None);
         }
-        if begun.elapsed() > CONVERGES_WITHIN {
+        if begun.elapsed() > within {
             return Ok(Some(found));
         }
         tokio::time::sleep(LOOK_AGAIN).await;

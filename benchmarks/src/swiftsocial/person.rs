@@ -1,27 +1,24 @@
-//! A person with a whole client and a socket of its own: runs one transaction after the other, and looks whether pages are whole and never go back.
+//! A person who runs one transaction after the other, and looks whether pages are whole and never go back.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
-use iolite::{Client, MutationHandle, MutationStatus, Options, View};
+use iolite::{Client, View};
 use tokio::sync::Barrier;
 
 use super::Shape;
-use super::held::Held;
 use super::ledger::{Holder, Ledger};
 use super::network::{Network, User};
 use super::plan::{Kind, Mix, Plan, Plans};
-use super::tables::{Befriend, Page, Post, Status, connect, friends, page};
+use super::seat::{Call, Seat, Written};
+use super::staleness::Watcher;
+use super::tables::{Befriend, Page, Post, Status, page};
 use super::tally::Tally;
-use super::waiting::{Waited, watched};
+use super::waiting::Waited;
 use crate::cells::Cells;
-use crate::child::Address;
 
-/// The cache of the SDK is bounded by bytes: so many are counted for a row at most, a person with 25 friends who merge included.
-const ROW_BYTES: usize = 4 << 10;
 /// A hit takes this share of the delay at most.
 pub const FAST_SHARE: f64 = 0.02;
 /// Rows that are held are counted once in so many transactions.
@@ -33,135 +30,140 @@ const LOOK_AGAIN: Duration = Duration::from_millis(20);
 pub struct Person {
     pub tally: Tally,
     pub ledger: Ledger,
-    client: Client,
+    pub watched: Option<Watcher>,
+    seat: Seat,
     user: User,
-    network: Network,
-    held: Held,
+    plans: Plans,
+    shape: Shape,
     /// Messages that each page had, when it was last seen or written to.
     seen: BTreeMap<User, usize>,
-    posts: u32,
+    /// Numbers the texts of a person, so that none comes twice in a run.
+    posts: u64,
 }
 
 impl Person {
-    /// Connects and fetches the pages that are held.
-    ///
-    /// # Errors
-    /// When the server refuses the client, or does not have the people.
-    pub async fn arrive(
-        at: &Address,
-        network: &Network,
-        shape: Shape,
-        number: u32,
-        device: &Path,
-    ) -> anyhow::Result<Person> {
-        let rows = shape.cache_rows as usize;
-        let user = network.played_by(number, shape.clients);
-        let options = Options::new().directory(device).cache_bytes_max(rows * ROW_BYTES).user(user.name());
-        let client = connect(at, options).await?;
-        let people: Vec<User> = [user].into_iter().chain(network.known(user)).collect();
-        let held = Held::fetch(&client, &people, rows).await?;
-        let (tally, ledger) = (Tally::default(), Ledger::default());
-        Ok(Person { tally, ledger, client, user, network: *network, held, seen: BTreeMap::new(), posts: 0 })
+    /// A person who has not done anything. Rounds of one run, in which the same people come again, have different numbers.
+    pub fn new(seat: Seat, network: &Network, user: User, mix: Mix, shape: Shape, round: u32) -> Person {
+        let plans = Plans::of(network, mix, user);
+        let (tally, ledger, seen) = (Tally::default(), Ledger::default(), BTreeMap::new());
+        Person { tally, ledger, watched: None, seat, user, plans, shape, seen, posts: u64::from(round) << 32 }
     }
 
-    /// A closed loop: the next transaction begins when the one before has ended.
+    /// A closed loop: the next transaction begins when the one before has ended, after a pause.
     ///
     /// # Errors
     /// When a transaction fails, which none has a reason to.
-    pub async fn live(mut self, mix: Mix, shape: Shape, together: Arc<Barrier>) -> anyhow::Result<Person> {
-        let fast = shape.delay.mul_f64(FAST_SHARE);
-        let mut plans = Plans::of(&self.network, mix, self.user);
+    pub async fn live(mut self, together: Arc<Barrier>) -> anyhow::Result<Person> {
+        let fast = self.shape.delay.mul_f64(FAST_SHARE);
         together.wait().await;
-        let end = Instant::now() + shape.seconds;
+        let end = Instant::now() + self.shape.seconds;
+        // Not all begin at once.
+        let first_pause = self.shape.pause.mul_f64(f64::from(self.user.0 % 64) / 64.0);
+        tokio::time::sleep(first_pause).await;
         for number in 1_u64.. {
-            let plan = plans.next();
+            let plan = self.plans.next();
             let called = Instant::now();
             let waited = self.run(plan, called, fast).await?;
             self.tally.record(plan.kind, waited, called.elapsed(), fast);
             if number.is_multiple_of(LOOKS_EVERY) {
-                self.held.keep_within();
+                self.seat.keep_within();
             }
             if Instant::now() >= end {
                 break;
             }
-            // A person who finds all here never waits: others go on meanwhile.
-            tokio::task::yield_now().await;
+            self.rest().await;
         }
         Ok(self)
+    }
+
+    /// Without a pause a person who finds all here never waits: others go on meanwhile.
+    async fn rest(&self) {
+        if self.shape.pause.is_zero() {
+            tokio::task::yield_now().await;
+        } else {
+            tokio::time::sleep(self.shape.pause).await;
+        }
     }
 
     async fn run(&mut self, plan: Plan, called: Instant, fast: Duration) -> anyhow::Result<Waited> {
         match plan.kind {
             Kind::Page | Kind::Stranger => self.read_page(plan.target).await,
             Kind::Friends => {
-                let name = self.user.name();
-                let (read, waited) = watched(self.client.read(View::Optimistic, move |tx| friends(tx, &name))).await;
-                read?;
+                let (friends, waited) = self.seat.friends(self.user).await?;
+                if let Some(watched) = &mut self.watched {
+                    let ids = friends.iter().map(|friend| friend.id.as_str());
+                    watched.read_rows([self.user.name().as_str()].into_iter().chain(ids), waited);
+                }
                 Ok(waited)
             }
-            Kind::Status | Kind::Post | Kind::Befriend => {
-                let (handle, waited) = self.call(plan)?;
-                self.tally.record_shown(called.elapsed(), fast);
-                handle.durable().await?;
-                Ok(waited)
-            }
+            Kind::Status | Kind::Post | Kind::Befriend => self.write(plan, called, fast).await,
         }
     }
 
     async fn read_page(&mut self, of: User) -> anyhow::Result<Waited> {
-        let name = of.name();
-        let (page, waited) = watched(self.client.read(View::Optimistic, move |tx| page(tx, &name))).await;
-        let page = page?;
+        let (page, waited) = self.seat.page(of).await?;
         let seen = self.seen.entry(of).or_default();
         self.tally.pages += 1;
         self.tally.torn += u64::from(!page.is_whole());
         self.tally.went_back += u64::from(page.messages < *seen);
         *seen = page.messages;
+        if let Some(watched) = &mut self.watched {
+            watched.read_page(&of.name(), waited);
+        }
         Ok(waited)
     }
 
-    /// Calls a mutation. The app sees its effect when this returns.
-    fn call(&mut self, plan: Plan) -> anyhow::Result<(MutationHandle, Waited)> {
+    async fn write(&mut self, plan: Plan, called: Instant, fast: Duration) -> anyhow::Result<Waited> {
+        let call = self.call(plan)?;
+        let Written { waited, shown, handle } = self.seat.write(&call).await?;
+        self.tally.record_shown(shown.duration_since(called), fast);
+        if let (Some(watched), Some(handle)) = (&self.watched, handle) {
+            watched.wrote(&call, handle);
+        }
+        Ok(waited)
+    }
+
+    /// The call of a plan, which is in the ledger from now on.
+    fn call(&mut self, plan: Plan) -> anyhow::Result<Call> {
         let (by, to) = (self.user.name(), plan.target.name());
-        let handle = match plan.kind {
+        self.posts += 1;
+        Ok(match plan.kind {
             Kind::Status => {
                 let status = Status { text: format!("{} at {}", plan.kind.name(), self.posts), by };
                 self.ledger.status(self.user, &status.text);
-                self.client.mutate("status", &status)?
+                Call::Status(status)
             }
             Kind::Post => {
                 let post = Post { text: format!("what up, {to}, for the {}th time", self.posts), by, to };
                 self.ledger.post(plan.target, &post);
                 *self.seen.entry(plan.target).or_default() += 1;
-                self.client.mutate("post", &post)?
+                Call::Post(post)
             }
             Kind::Befriend => {
                 self.ledger.befriend(self.user, plan.target);
-                self.client.mutate("befriend", &Befriend { one: by, other: to })?
+                Call::Befriend(Befriend { one: by, other: to })
             }
             Kind::Page | Kind::Friends | Kind::Stranger => bail!("{} writes nothing", plan.kind.name()),
-        };
-        self.posts += 1;
-        let waits = matches!(handle.status(), MutationStatus::Pending(pending) if pending.waits_for_data);
-        Ok((handle, if waits { Waited::ForData } else { Waited::Not }))
+        })
     }
 
-    /// Waits until nothing is pending.
+    /// The client of the person's device, and the people whose pages it holds.
+    pub fn held(&self) -> Option<Holder> {
+        self.seat.held()
+    }
+
+    /// Waits until nothing is pending on the person's device.
     ///
     /// # Errors
     /// When that takes too long.
     pub async fn settle(&self, cells: &mut Cells) -> anyhow::Result<()> {
-        settle(&self.client).await?;
-        let refused = self.client.refused();
+        let Some((client, _)) = self.held() else { return Ok(()) };
+        settle(&client).await?;
+        let refused = client.refused();
         if let Some(first) = refused.first() {
             cells.fault(format!("{}: {} calls were refused, such as {first:?}", self.user.name(), refused.len()));
         }
         Ok(())
-    }
-
-    /// The client, and the people whose pages it holds.
-    pub fn held(&self) -> Holder {
-        (self.client.clone(), self.held.people().collect())
     }
 }
 

@@ -68,19 +68,24 @@ pub fn figures(cells: &mut Cells, tally: &Tally, shape: Shape, took: Duration) {
     }
 }
 
-/// Faults of what was read while the run went on.
+/// Faults of what was read while the run went on, and of a run that did not measure all.
 pub fn checks(cells: &mut Cells, tally: &Tally) {
+    checks_of_pages(cells, tally);
+    for writes in [false, true] {
+        if tally.figures(|kind, _| kind.writes() == writes).count == 0 {
+            cells.fault(format!("no transaction {}", if writes { "wrote" } else { "only read" }));
+        }
+    }
+}
+
+/// Faults of what was read while the run went on.
+pub fn checks_of_pages(cells: &mut Cells, tally: &Tally) {
     let Tally { torn, went_back, pages, .. } = tally;
     if *torn > 0 {
         cells.fault(format!("{torn} of {pages} pages had a message without its visit, or a visit without its message"));
     }
     if *went_back > 0 {
         cells.fault(format!("{went_back} of {pages} pages had fewer messages than the client had seen or written"));
-    }
-    for writes in [false, true] {
-        if tally.figures(|kind, _| kind.writes() == writes).count == 0 {
-            cells.fault(format!("no transaction {}", if writes { "wrote" } else { "only read" }));
-        }
     }
 }
 

@@ -35,7 +35,7 @@ pub struct Message {
 }
 
 /// A person's page, as one transaction read it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Page {
     pub status: String,
     pub friends: BTreeSet<String>,
@@ -45,6 +45,14 @@ pub struct Page {
     pub wall: BTreeSet<(String, String)>,
     /// Rows of the wall, which differ from its texts only when something is wrong.
     pub messages: usize,
+}
+
+/// A friend in a person's list of them.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Friend {
+    pub id: String,
+    pub name: String,
+    pub status: String,
 }
 
 /// Arguments of `post`.
@@ -150,10 +158,11 @@ pub fn page(tx: &mut Transaction<'_>, of: &str) -> Result<Page> {
 ///
 /// # Errors
 /// While something of it is fetched.
-pub fn friends(tx: &mut Transaction<'_>, of: &str) -> Result<Vec<(String, String)>> {
+pub fn friends(tx: &mut Transaction<'_>, of: &str) -> Result<Vec<Friend>> {
     let friends = tx.at(PersonRow::FRIENDS, of).all()?;
     let rows = tx.get_all::<PersonRow, _>(friends)?;
-    Ok(rows.into_iter().flatten().map(|row| (row.name.0, row.status.0)).collect())
+    let friend = |row: PersonRow| Friend { id: row.id, name: row.name.0, status: row.status.0 };
+    Ok(rows.into_iter().flatten().map(friend).collect())
 }
 
 /// Makes the rows of people who are not there yet.
