@@ -11,7 +11,7 @@ use iolite_values::{
     Write,
 };
 use iolite_wire::blobs::{BlobContent, BlobPut, BlobReply, BlobRequest, LeasedChunks};
-use iolite_wire::centres::{Entries, FromCentre, OutboxEntry, Place, ShippedTransaction};
+use iolite_wire::centres::{Ceiling, CentreName, Entries, FromCentre, OutboxEntry, Place, ShippedTransaction};
 use iolite_wire::client_storage::{MutationStatus, StoredMutation, StoredRow};
 use iolite_wire::journal::{CheckpointChunk, CheckpointRow, Completed, CompletedDecision, JournalRecord};
 use iolite_wire::limits::{self, FrameLimits, Limit};
@@ -261,6 +261,11 @@ fn messages_between_data_centres_have_a_length() {
         let (group, after) = ("g".repeat(length), Place::START);
         FromCentre::Follow { group, known_store: None, after }.encode().map(drop)
     });
+    is_met(limits::CENTRES, |centres| {
+        let name = |number| CentreName::new(&format!("c{number}")).expect("a name");
+        let clock = (0..centres).map(|number| (name(number), Ceiling::default())).collect();
+        SessionEncoder::new().encode(&FromGateway::Advance(Advance { clock, ..Advance::default() })).map(drop)
+    });
 }
 
 fn put(length: usize, unpacked_bytes: u32) -> Result<(), EncodeError> {
@@ -316,7 +321,7 @@ const FRAMES: [(&str, FrameLimits); 17] = [
     ("BETWEEN_REPLICAS", limits::BETWEEN_REPLICAS),
     ("NODES_HELLO", limits::NODES_HELLO),
 ];
-const OTHERS: [(&str, Limit); 16] = [
+const OTHERS: [(&str, Limit); 17] = [
     ("CHUNK_CONTENT", limits::CHUNK_CONTENT),
     ("CHUNK_IDS", limits::CHUNK_IDS),
     ("CENTRES", limits::CENTRES),

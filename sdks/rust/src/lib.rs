@@ -70,6 +70,7 @@ pub use iolite_values::{
     Blob, BlobError, CellState, Counter, Id, KeyError, OperationError, Row, RowKey, Schema, SchemaError, Timestamp,
     Value, ValueError,
 };
+pub use iolite_wire::centres::CentreName;
 pub use key::IntoKey;
 pub use log::Log;
 pub use mutation::{DeliveryError, MutationEnd, MutationHandle};

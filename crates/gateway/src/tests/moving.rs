@@ -10,24 +10,20 @@ use super::world::*;
 use crate::Input;
 use crate::sessions::group::Group;
 
-const TABLE: &str =
-    r#""merging":{"columns":{"id":{"type":"int"}},"key":["id"],"consistency":"causal","onConflict":"merge"}"#;
-
 fn name(name: &str) -> CentreName {
     CentreName::new(name).expect("a name")
 }
 
 /// A gateway of the data centre us.
 fn us() -> World {
-    let mut world = World::with_table(TABLE);
+    let mut world = World::new();
     world.gateway.group = Some(Group::new(name("us")));
-    world.take();
     world
 }
 
 /// Somebody whom eu has served, and who has seen its outbox through a place.
 fn from_eu(place: u64) -> FromClient {
-    let schema = Schema::from_json(&format!(r#"{{"tables":{{{TABLE}}}}}"#)).expect("good").hash();
+    let schema = Schema::from_json(MERGING).expect("good").hash();
     let store = StoreIncarnation(Id::from_u128(77));
     let resume = Some(Resume { store, at: Timestamp::from_u64(1 << 60) });
     let ceiling = Ceiling { through: Place(place), here: Place(place) };
@@ -51,6 +47,11 @@ fn a_client_that_moved_is_let_in_once_all_that_it_has_seen_is_here_and_in_the_fe
     news(&mut world, later, 5);
     assert_eq!(world.take(), vec![], "it is held");
     world.commit(vec![]);
+    // It brings its schema, which is let in then as anybody's.
+    assert_eq!(world.take(), vec![Said::To(1, FromGateway::SchemaWanted)]);
+    world.say(1, FromClient::Schema(MERGING.into()));
+    world.answer_all();
+    world.publish();
     let told = world.take();
     let FromGateway::Welcome(welcome) = welcome(false) else { unreachable!("it is one") };
     let welcome = iolite_wire::message::Welcome { centre: Some(name("us")), moved: true, ..welcome };

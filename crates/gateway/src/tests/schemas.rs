@@ -161,8 +161,6 @@ fn a_fixed_schema_does_not_grow() {
     assert_eq!(world.goodbye(2).0, GoodbyeReason::Schema);
 }
 
-const MERGING: &str = r#"{"tables":{"merging":{"columns":{"id":{"type":"int"}},"key":["id"],"consistency":"causal","onConflict":"merge"}}}"#;
-
 #[test]
 fn a_gateway_of_several_data_centres_refuses_tables_that_do_not_merge() {
     let mut world = World::with_table(
@@ -186,7 +184,7 @@ fn a_gateway_of_several_data_centres_refuses_tables_that_do_not_merge() {
     greet(&mut world, 3, MERGING);
     world.take();
     world.say(3, FromClient::Schema(MERGING.into()));
-    assert_eq!(world.take(), vec![Said::To(3, welcome(false))]);
+    assert!(matches!(&world.take()[..], [Said::To(3, FromGateway::Welcome(welcome))] if welcome.centre.is_some()));
 }
 
 #[test]

@@ -270,6 +270,9 @@ impl World {
     }
 }
 
+/// A schema whose table merges.
+pub const MERGING: &str = r#"{"tables":{"merging":{"columns":{"id":{"type":"int"}},"key":["id"],"consistency":"causal","onConflict":"merge"}}}"#;
+
 pub fn schema() -> Schema {
     Schema::from_json(SCHEMA).expect("a good schema")
 }

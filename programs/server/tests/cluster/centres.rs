@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use iolite::table::{Counter, Set};
-use iolite::{Client, MutationHandle, Mutators, Options, Schema, Table, Transaction, View, schema};
+use iolite::{Centre, CentreName, Client, MutationHandle, Mutators, Options, Schema, Table, Transaction, View, schema};
 use iolite_cluster::{CentresShape, ClusterShape, LocalCentres, Ports};
 use tokio::time::timeout;
 
@@ -30,9 +30,18 @@ fn app() -> Schema {
     schema().with::<Page>().build().expect("valid")
 }
 
+fn served_by(name: &str) -> Option<Centre> {
+    Some(Centre::At(CentreName::new(name).expect("a name")))
+}
+
 const PAGE: &str = "home";
 
 fn open(centre: &Local) -> Client {
+    open_with(centre, &[])
+}
+
+/// A client that prefers the first data centre, and goes on at the others.
+fn open_with(centre: &Local, others: &[&Local]) -> Client {
     let mutators = Mutators::new()
         .with("make", |tx: &mut Transaction<'_>, id: String| {
             tx.create(&Page { id, hits: Counter(0), names: Set(Vec::new()) })
@@ -41,7 +50,8 @@ fn open(centre: &Local) -> Client {
             tx.at(Page::HITS, PAGE.to_owned()).add(1)?;
             tx.at(Page::NAMES, PAGE.to_owned()).insert(name)
         });
-    Client::connect(&centre.sync_url(0), &centre.token(), app(), Options::new().mutators(mutators)).expect("in memory")
+    let options = Options::new().mutators(mutators).centres(others.iter().map(|other| [other.sync_url(0)]));
+    Client::connect(&centre.sync_url(0), &centre.token(), app(), options).expect("in memory")
 }
 
 fn hit(client: &Client, name: &str) -> MutationHandle {
@@ -98,15 +108,21 @@ async fn three_data_centres_come_to_the_same_after_some_were_killed() {
     for client in &clients {
         come_to(client, 15).await;
     }
+    let mover = open_with(&us, &[&eu]);
+    come_to(&mover, 15).await;
+    assert_eq!(*mover.centre().borrow(), served_by("us"));
     // One is away, for more than a page of the outbox and more than memory keeps over a start.
     us.kill(&[]);
+    confirmed(hit(&mover, "moved")).await;
+    come_to(&mover, 16).await;
+    assert_eq!(*mover.centre().borrow(), served_by("eu"));
     for call in (0..200).map(|round| hit(&clients[0], &format!("away {round}"))).collect::<Vec<_>>() {
         confirmed(call).await;
     }
     eu.kill(&["gateway-0"]);
     eu.start_all();
     us.start_all();
-    come_to(&open(&us), 215).await;
+    come_to(&open(&us), 216).await;
     // Two are away: nothing is confirmed, and nothing of it is lost.
     eu.kill(&[]);
     us.kill(&[]);
@@ -116,7 +132,7 @@ async fn three_data_centres_come_to_the_same_after_some_were_killed() {
     confirmed(alone).await;
     eu.start_all();
     for centre in [&eu, &us, &asia] {
-        come_to(&open(centre), 216).await;
+        come_to(&open(centre), 217).await;
     }
     for told in centres.reports() {
         let peers = told.expect("its gateway answers");
