@@ -228,8 +228,6 @@ pub enum Broken {
     SendBeforeStored,
     /// A register is assigned by the device's clock alone, also below a time that the writer has seen.
     StampByClock,
-    /// Answers of a new data centre are shown as they come, and not together.
-    ShowOneByOne,
     /// A rule of the tables that sync.
     Rows(iolite_rowsync::Broken),
 }

@@ -60,7 +60,6 @@ pub enum Broken {
     ShipFromHistory,
     AcknowledgeEarly,
     LetInBehind,
-    ShowOneByOne,
 }
 
 /// Who leaves the rule out.
@@ -90,7 +89,7 @@ struct Variant {
 }
 
 /// All that can be taken out, in the order in which they are listed.
-const VARIANTS: [Variant; 41] = [
+const VARIANTS: [Variant; 40] = [
     Variant {
         broken: Broken::SkipReadValidation,
         name: "skip-read-validation",
@@ -409,14 +408,6 @@ const VARIANTS: [Variant; 41] = [
         name: "let-in-behind",
         rule: "a client of another data centre is let in before all that it has seen is there",
         place: Where::Gateway(BrokenGateway::LetInBehind),
-        needs: Needs::Centres,
-        seeds: Some(1..=60),
-    },
-    Variant {
-        broken: Broken::ShowOneByOne,
-        name: "show-one-by-one",
-        rule: "a client that has moved shows each answer of the new data centre as it comes, beside the old ones",
-        place: Where::Client(BrokenClient::ShowOneByOne),
         needs: Needs::Centres,
         seeds: Some(1..=60),
     },

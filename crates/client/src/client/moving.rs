@@ -15,7 +15,7 @@ use iolite_wire::message::{Advance, FromClient, Subscribe, SubscriptionId, Welco
 
 use super::Client;
 use crate::cache::portions;
-use crate::interface::{Broken, Centre, Output};
+use crate::interface::{Centre, Output};
 use crate::session::Phase;
 
 #[derive(Debug, Default)]
@@ -121,11 +121,8 @@ impl Client {
 
     /// Once everything is answered, it takes the place of what was held, at once.
     fn finish_staging(&mut self, now: Now) {
-        let is_early = self.broken == Broken::ShowOneByOne;
-        let is_whole = |own: &Staging| own.unanswered.is_empty() || is_early && !own.advances.is_empty();
-        let Some(Staging { store, asked, advances, .. }) = self.moving.staging.take_if(|own| is_whole(own)) else {
-            return;
-        };
+        let whole = self.moving.staging.take_if(|own| own.unanswered.is_empty());
+        let Some(Staging { store, asked, advances, .. }) = whole else { return };
         let token = self.moving.token.take();
         self.begin_history(store);
         self.moving.token = token;
