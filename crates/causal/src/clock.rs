@@ -66,7 +66,7 @@ impl Clocks {
         self.has_news = true;
     }
 
-    /// What has changed since it was last asked. `at`: through where the feed has come, which holds what is here.
+    /// The news since it was last asked. `at`: through where the feed has come, which holds what is here.
     pub fn news(&mut self, at: Timestamp) -> Option<CentreNews> {
         let has_news = std::mem::take(&mut self.has_news);
         has_news.then(|| CentreNews { clock: self.shown.clone(), at, here: self.here.clone() })

@@ -26,7 +26,7 @@ pub struct PeerFigures {
     pub taken: Place,
     /// The place through which it has this outbox.
     pub applied: Place,
-    /// What the peer lacks of this outbox was deleted: the peer has to be made anew.
+    /// A part of this outbox that the peer lacks was deleted: the peer has to be made anew.
     pub is_lost: bool,
 }
 

@@ -36,7 +36,7 @@ pub enum Broken {
     ApplySideBySide,
     /// Peers get only what is in memory, and not what the outbox has kept.
     ShipFromHistory,
-    /// What clients acknowledged is passed on as soon as the mark that says it has come, and not once everything before the mark is here.
+    /// Acknowledgements of clients are passed on as soon as the mark that says it has come, and not once everything before the mark is here.
     AcknowledgeEarly,
 }
 

@@ -1,4 +1,4 @@
-//! What goes into the client core and what comes out of it.
+//! The inputs and outputs of the client core.
 
 use std::num::NonZeroU16;
 use std::sync::Arc;

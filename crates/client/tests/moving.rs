@@ -85,7 +85,7 @@ fn counts(one: i64, other: i64) -> (Option<CellState>, Option<CellState>) {
     (Some(CellState::Counter(one)), Some(CellState::Counter(other)))
 }
 
-/// Its data centre is lost, and us lets it in. Returns what it asks there.
+/// The data centre eu is lost, and us lets the client in. Returns what it asks there.
 fn moved(harness: &mut Harness) -> Vec<SubscriptionId> {
     harness.disconnect();
     harness.take_sent();

@@ -189,7 +189,7 @@ impl Centres {
     }
 }
 
-/// What people of a lost data centre read. `by`: the peer that has said it.
+/// The text for people of a lost data centre. `by`: the peer that has said it.
 fn why_lost(own: &CentreName, by: &CentreName) -> String {
     format!(
         "data centre {own} is lost: {by} has deleted transactions that {own} lacks, because {own} was away for too long. No client is served here: make it anew, under a new name, and send clients to another data centre"

@@ -33,7 +33,7 @@ pub struct Node {
     pub store: FakeStore,
     /// Transactions that the gateway has been told of, by their ids.
     pub shown: Vec<TransactionId>,
-    /// What the gateway was told last of how far this data centre is.
+    /// The gateway was told this last of how far the data centre is.
     pub news: Option<CentreNews>,
     pub position: Timestamp,
     pub replies: BTreeMap<u64, Reply>,

@@ -25,7 +25,7 @@ pub(super) struct Moving {
     /// The data centre of the link, as it has said.
     serving: Option<CentreName>,
     staging: Option<Staging>,
-    /// What the app was last told, and the place of that data centre in the configuration.
+    /// The app was told this last, and the place of that data centre in the configuration.
     told: Option<(Centre, usize)>,
 }
 
@@ -51,7 +51,7 @@ impl Moving {
         self.staging = None;
     }
 
-    /// What is confirmed is of another history.
+    /// The confirmed state is of another history.
     pub(super) fn history_lost(&mut self) {
         self.token = None;
     }

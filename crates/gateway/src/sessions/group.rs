@@ -9,8 +9,8 @@ use iolite_values::{StoreIncarnation, Timestamp};
 use iolite_wire::centres::{Ceiling, CentreName, CentreNews, CentreToken, Clock, Place};
 use iolite_wire::message::Hello;
 
-/// So many pieces of news wait for the feed. Past it the last ones become one.
-const LATER_MAX: usize = 64;
+/// Pieces of news that wait for the feed. Past it the last ones become one.
+const LATER: usize = 64;
 
 #[derive(Debug)]
 pub struct Group {
@@ -51,7 +51,7 @@ impl Group {
                 self.clock.insert(name, (self.revision, ceiling));
             }
         }
-        if self.later.len() >= LATER_MAX {
+        if self.later.len() >= LATER {
             self.later.pop_back();
         }
         self.later.push_back((news.at, news.here));
@@ -66,7 +66,7 @@ impl Group {
         is_news
     }
 
-    /// What has changed of the clock since it was told at a revision, and the newest one.
+    /// The changes of the clock since it was told at a revision, and the newest one.
     pub fn changed_since(&self, told: Revision) -> (Clock, Revision) {
         let changed = self.clock.iter().filter(|(_, (at, _))| *at > told);
         (changed.map(|(name, (_, ceiling))| (name.clone(), *ceiling)).collect(), self.revision)

@@ -72,7 +72,7 @@ pub struct ClientSettings {
     pub limits: Limits,
     /// How many gateways it knows.
     pub gateways: NonZeroU16,
-    /// So many data centres have as many each.
+    /// The number of data centres, each with as many.
     pub centres: usize,
     pub batch: Duration,
 }

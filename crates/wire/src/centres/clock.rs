@@ -1,4 +1,4 @@
-//! What a client has seen of a group: the token that it shows to another data centre.
+//! How far a client has seen a group: the token that it shows to another data centre.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ pub struct Ceiling {
 /// How far outboxes were seen: all of them, or those that have changed.
 pub type Clock = BTreeMap<CentreName, Ceiling>;
 
-/// What a data centre tells its gateway: how far clients see the group, and what is here.
+/// News of a data centre for its gateway: how far clients see the group, and what is here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CentreNews {
     /// How far clients see outboxes that are told of the feed through its next segment.

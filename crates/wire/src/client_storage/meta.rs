@@ -33,7 +33,7 @@ pub struct StoredMeta {
     pub others_know_client: bool,
     /// Effects of calls after this one were never sent. None: any may have been.
     pub unsent_after: Option<Counter>,
-    /// What the cache has seen of a group of data centres.
+    /// Everything that the cache has seen of a group of data centres.
     pub centre_token: Option<CentreToken>,
 }
 

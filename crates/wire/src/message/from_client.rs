@@ -69,7 +69,7 @@ pub struct Hello {
     pub resume: Option<Resume>,
     /// Every counter up to this one is acknowledged.
     pub acknowledged: Counter,
-    /// What it has seen of a group of data centres, if `resume` is of one of them.
+    /// Everything that it has seen of a group of data centres, if `resume` is of one of them.
     pub centre_token: Option<CentreToken>,
     /// How much time is between two advances with changes, at least, in whole milliseconds. Zero: each change is told as it comes.
     pub batch: Duration,

@@ -90,6 +90,7 @@ fn greet(node: &mut Node) {
         schema: schema().hash(),
         resume: None,
         acknowledged: Counter(0),
+        centre_token: None,
         batch: Duration::ZERO,
     };
     node.handle(NOW, NodeInput::Gateway(Input::SessionOpened(SESSION)));
