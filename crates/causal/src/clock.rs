@@ -85,8 +85,8 @@ mod tests {
     fn what_was_taken_before_a_start_is_bounded_by_the_end_of_the_peers_outbox() {
         let mut clocks = Clocks::new(name("eu"), &[name("us"), name("asia")].into(), Place(7));
         clocks.following(&name("us"), Place(90));
-        clocks.show(Place(8), Some(&Taken { from: name("us"), place: Place(88) }));
-        clocks.show(Place(9), Some(&Taken { from: name("us"), place: Place(92) }));
+        clocks.show(Place(8), Some(&Taken { from: name("us"), place: Place(92) }));
+        clocks.show(Place(9), Some(&Taken { from: name("us"), place: Place(91) }));
         clocks.following(&name("us"), Place(99));
         clocks.show(Place(10), None);
         let news = clocks.news(Timestamp::ZERO).expect("there is news");

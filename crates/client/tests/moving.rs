@@ -12,7 +12,7 @@ use iolite_client::{Centre, Client, Config, Gateway, Output, View};
 use iolite_values::{CellState, Id, Operation, Row, StoreIncarnation};
 use iolite_wire::centres::{Ceiling, CentreName, CentreToken, Clock, Place};
 use iolite_wire::message::{
-    Advance, FromClient, FromGateway, Hello, ProtocolVersion, RowSnapshot, Snapshot, SubscriptionId, Welcome,
+    Advance, FromClient, FromGateway, Hello, ProtocolVersion, RowSnapshot, Snapshot, SubscriptionId, Verdict, Welcome,
 };
 
 /// The hits of two rows, as a reaction has read them together.
@@ -145,6 +145,23 @@ fn a_link_that_is_lost_on_the_way_leaves_the_old_state_and_the_old_token() {
     let hello = hello(&mut harness);
     assert_eq!(hello.centre_token.map(|token| token.at), Some(name("eu")));
     assert_eq!(hello.resume.map(|resume| resume.at), Some(at(11)));
+    // It goes on where it was.
+    harness.tell(welcome(1, "eu", false));
+    assert_eq!(harness.take_subscribed(true).len(), 2);
+    harness.advance(Advance { to: at(20), changes: vec![hit(1, 1)], ..Advance::default() });
+    assert_eq!(seen.borrow().last(), Some(&counts(2, 2)));
+}
+
+#[test]
+fn a_call_that_the_old_data_centre_has_and_did_not_show_is_sent_to_the_new_one() {
+    let (mut harness, _) = in_eu();
+    let counter = harness.mutate("hit");
+    assert_eq!(harness.take_submits().len(), 1);
+    harness.decide(counter, 1, 12, Vec::new(), Verdict::Committed(at(50)));
+    let asked = moved(&mut harness);
+    let snapshots = vec![answer(asked[0], 1, 7), answer(asked[1], 2, 8)];
+    harness.advance(Advance { to: at(60), snapshots, ..Advance::default() });
+    assert_eq!(harness.take_submits().iter().map(|submit| submit.counter).collect::<Vec<_>>(), [counter]);
 }
 
 #[test]
