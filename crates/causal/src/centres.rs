@@ -101,7 +101,8 @@ impl Centres {
             };
             let applied = running.rows.place(name, Column::Applied);
             let is_lost = running.trimming.lacks(applied);
-            PeerFigures { name: name.clone(), state, taken: taking.through(), applied, is_lost }
+            let (taken, differing) = (taking.through(), taking.differing());
+            PeerFigures { name: name.clone(), state, taken, applied, is_lost, differing }
         });
         let behind = running.position.micros().saturating_sub(running.visible.passed().micros());
         let is_held = running.visible.is_held();

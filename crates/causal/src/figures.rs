@@ -28,6 +28,9 @@ pub struct PeerFigures {
     pub applied: Place,
     /// A part of this outbox that the peer lacks was deleted: the peer has to be made anew.
     pub is_lost: bool,
+    /// Transactions that came from it since the start, and have other effects here: their clients sent two contents under one id. Rows that such a client
+    /// wrote differ between data centres.
+    pub differing: u64,
 }
 
 /// Whether a peer's outbox is taken.

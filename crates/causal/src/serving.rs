@@ -2,12 +2,13 @@
 //!
 //! Invariants: entries go out in order, without a hole; what is on its way and not said to be applied is bounded in bytes.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use iolite_logs::Page;
 use iolite_store::RowAt;
-use iolite_wire::centres::{Entries, Place};
+use iolite_values::TransactionId;
+use iolite_wire::centres::{Entries, OutboxEntry, Place, ShippedTransaction};
 
 use crate::limits::{RECENT_BYTES_MAX, UNAPPLIED_BYTES_MAX};
 use crate::tables;
@@ -20,8 +21,17 @@ const MESSAGE_BYTES: usize = 256 << 10;
 pub struct Recent {
     /// The place before the first one.
     after: Place,
-    entries: VecDeque<(Place, Arc<[u8]>)>,
+    entries: VecDeque<Entry>,
+    /// The places of its transactions.
+    transactions: BTreeMap<TransactionId, Place>,
     bytes: usize,
+}
+
+#[derive(Clone, Debug)]
+struct Entry {
+    place: Place,
+    bytes: Arc<[u8]>,
+    transaction: Option<TransactionId>,
 }
 
 /// One peer that follows.
@@ -51,17 +61,33 @@ pub struct Trimmed;
 impl Recent {
     /// The memory is empty behind this place.
     pub fn new(after: Place) -> Recent {
-        Recent { after, entries: VecDeque::new(), bytes: 0 }
+        Recent { after, entries: VecDeque::new(), transactions: BTreeMap::new(), bytes: 0 }
     }
 
-    pub fn push(&mut self, place: Place, entry: Arc<[u8]>) {
-        self.bytes += entry.len();
-        self.entries.push_back((place, entry));
+    /// Takes the next entry, with the id of its transaction.
+    pub fn push(&mut self, place: Place, bytes: Arc<[u8]>, transaction: Option<TransactionId>) {
+        self.bytes += bytes.len();
+        self.entries.push_back(Entry { place, bytes, transaction });
+        self.transactions.extend(transaction.map(|id| (id, place)));
         while self.bytes > RECENT_BYTES_MAX
-            && let Some((place, entry)) = self.entries.pop_front()
+            && let Some(Entry { place, bytes, transaction }) = self.entries.pop_front()
         {
-            self.bytes -= entry.len();
+            self.bytes -= bytes.len();
             self.after = place;
+            if let Some(id) = transaction {
+                self.transactions.remove(&id);
+            }
+        }
+    }
+
+    /// Whether a transaction has other effects here, as far as memory reaches. Its client has then sent two contents under one id.
+    pub fn differs(&self, transaction: &ShippedTransaction) -> bool {
+        let place = self.transactions.get(&transaction.transaction);
+        let index = place.and_then(|place| self.entries.binary_search_by_key(place, |entry| entry.place).ok());
+        let own = index.and_then(|index| OutboxEntry::decode(&self.entries[index].bytes).ok());
+        match own {
+            Some(OutboxEntry::Transaction(own)) => own.writes != transaction.writes,
+            Some(OutboxEntry::Seen(_)) | None => false,
         }
     }
 
@@ -72,8 +98,8 @@ impl Recent {
 
     /// Entries behind a place that is not before the first one here.
     fn behind(&self, sent: Place) -> impl Iterator<Item = (Place, &[u8])> {
-        let first = self.entries.partition_point(|(place, _)| *place <= sent);
-        self.entries.range(first..).map(|(place, entry)| (*place, entry.as_ref()))
+        let first = self.entries.partition_point(|entry| entry.place <= sent);
+        self.entries.range(first..).map(|entry| (entry.place, entry.bytes.as_ref()))
     }
 }
 
@@ -160,6 +186,7 @@ impl Serving {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tests::id;
 
     #[test]
     fn so_many_bytes_go_out_until_some_are_applied_and_memory_has_the_end() {
@@ -168,9 +195,10 @@ mod tests {
         let (mut last, count) = (Place::START, (RECENT_BYTES_MAX / each) as u64 + 3);
         for number in 0..count {
             last = Place::new(number, 0);
-            recent.push(last, vec![0; each].into());
+            recent.push(last, vec![0; each].into(), Some(id(1, number)));
         }
         assert_eq!(recent.after(), Place::new(2, 0), "three are not in memory any more");
+        assert_eq!(recent.transactions.len(), recent.entries.len());
         let mut serving = Serving::new(Place::START);
         assert_eq!(serving.next(&recent, last), Next::Read(0));
         assert_eq!(serving.next(&recent, last), Next::Nothing, "they are being read");

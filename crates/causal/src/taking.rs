@@ -8,6 +8,7 @@
 //! Source: SwiftCloud (Zawirski 2013, section 3.2.3); one number in place of a vector.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::iter;
 use std::time::Duration;
 
 use iolite_store::{CommitReply, CompletionDecision, Refusal, Reply};
@@ -36,6 +37,8 @@ pub struct Taking {
     is_lost: bool,
     /// Why an entry is tried again and again.
     refused: Option<String>,
+    /// Transactions that have other effects here.
+    differing: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -48,8 +51,7 @@ struct Item {
 /// Entries that the feed has brought to an end.
 #[derive(Clone, Debug, Default)]
 pub struct Fed {
-    /// Whether transactions are among it.
-    pub has_transactions: bool,
+    pub transactions: Vec<ShippedTransaction>,
     pub marks: Vec<Seen>,
 }
 
@@ -105,7 +107,17 @@ impl Taking {
             stopped: None,
             is_lost: false,
             refused: None,
+            differing: 0,
         }
+    }
+
+    /// Transactions have come that have other effects here.
+    pub fn found_differing(&mut self, count: u64) {
+        self.differing += count;
+    }
+
+    pub fn differing(&self) -> u64 {
+        self.differing
     }
 
     /// A link is there. Returns the place behind which the outbox is asked for.
@@ -162,6 +174,11 @@ impl Taking {
         }
         if entries.after > self.received {
             return Err(format!("entries are missing between {} and {}", self.received.0, entries.after.0));
+        }
+        let places: Vec<Place> =
+            iter::once(entries.after).chain(entries.entries.iter().map(|(place, _)| *place)).collect();
+        if let Some([before, next]) = places.windows(2).find(|pair| !pair[0].joins(pair[1])) {
+            return Err(format!("entry {} does not follow on {}", next.0, before.0));
         }
         // What a mark of another data centre has told of meanwhile comes still.
         let received = self.received;
@@ -243,7 +260,7 @@ impl Taking {
             }
             (self.through, self.refused) = (item.place, None);
             match item.entry {
-                OutboxEntry::Transaction(_) => fed.has_transactions = true,
+                OutboxEntry::Transaction(transaction) => fed.transactions.push(transaction),
                 OutboxEntry::Seen(seen) => fed.marks.push(seen),
             }
         }
@@ -318,7 +335,7 @@ mod tests {
 
     /// Whether the feed brings a transaction to its end.
     fn fed(taking: &mut Taking, position: u64) -> bool {
-        taking.fed(at(position)).has_transactions
+        !taking.fed(at(position)).transactions.is_empty()
     }
 
     #[test]
@@ -330,9 +347,9 @@ mod tests {
         assert!(taking.raise(Place(9)));
         committed(&mut taking, 3, 6);
         let entry = |place| (Place(place), OutboxEntry::Seen(Seen::default()).encode().expect("small"));
-        let entries = Entries { after: Place(3), entries: vec![entry(4), entry(9), entry(10)] };
+        let entries = Entries { after: Place(3), entries: (4..=10).map(entry).collect() };
         assert_eq!(taking.entries(entries), Ok(()), "what was told of comes still");
-        assert_eq!(taking.fed(at(9)).marks.len(), 1);
+        assert_eq!(taking.fed(at(9)).marks.len(), 1, "the others are through already");
         assert_eq!(taking.through(), Place(10));
     }
 

@@ -66,6 +66,15 @@ impl Effect {
         }
     }
 
+    /// The mark that it makes.
+    pub fn mark(&self) -> Option<Mark> {
+        match self {
+            Effect::Assign { stamp, value: _ } => Some(stamp.mark),
+            Effect::Insert { value: _, mark } | Effect::Touch { life: _, mark, seen: _ } => Some(*mark),
+            Effect::Add { .. } | Effect::Remove { .. } | Effect::Bury { .. } => None,
+        }
+    }
+
     /// The member that it concerns, if it is a set's.
     pub fn member(&self) -> Option<&Value> {
         match self {

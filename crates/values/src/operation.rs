@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use crate::{Cell, Edit, Effect, Element, HybridTime, Read, Value};
+use crate::{Cell, Edit, Effect, Element, HybridTime, Mark, Read, Value};
 
 /// Whether appends to a list keep real-time order at the price of conflicts.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -53,6 +53,26 @@ impl Operation {
     pub fn time(&self) -> Option<HybridTime> {
         match self {
             Operation::Merge(effect) => effect.time(),
+            Operation::Create
+            | Operation::Delete
+            | Operation::Put(_)
+            | Operation::Assign(_)
+            | Operation::Add(_)
+            | Operation::PutTotal(_)
+            | Operation::Insert(_)
+            | Operation::Remove(_)
+            | Operation::Append { .. }
+            | Operation::SetAt { .. }
+            | Operation::PutEntry { .. }
+            | Operation::RemoveEntry { .. }
+            | Operation::Edit(_) => None,
+        }
+    }
+
+    /// The mark that it makes, in a table that merges.
+    pub fn mark(&self) -> Option<Mark> {
+        match self {
+            Operation::Merge(effect) => effect.mark(),
             Operation::Create
             | Operation::Delete
             | Operation::Put(_)

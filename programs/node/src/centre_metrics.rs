@@ -23,6 +23,9 @@ struct Peer {
     lost_here: Metric,
     taken: Metric,
     applied: Metric,
+    differing: Metric,
+    /// Transactions that were last said to differ.
+    told_differing: u64,
     /// Why it was last said to be stopped.
     told: Option<String>,
 }
@@ -48,6 +51,11 @@ impl CentreMetrics {
                 ),
                 taken: of("iolite_centre_taken", "The place through which the outbox of a peer is here."),
                 applied: of("iolite_centre_applied", "The place through which a peer has this outbox."),
+                differing: of(
+                    "iolite_centre_differing",
+                    "Transactions of a peer that have other effects here, since the start: a client sent two contents under one id.",
+                ),
+                told_differing: 0,
                 told: None,
             }
         };
@@ -79,6 +87,12 @@ impl CentreMetrics {
                 tracing::warn!(peer = %peer.name, %reason, "nothing more is taken from a data centre");
                 metrics.told = Some(reason.clone());
             }
+            if peer.differing > metrics.told_differing {
+                let (peer, count) = (&peer.name, peer.differing);
+                tracing::warn!(%peer, %count, "a client sent two contents under one id: rows that it wrote differ between data centres");
+                metrics.told_differing = count;
+            }
+            metrics.differing.set(peer.differing);
             metrics.following.set(u64::from(peer.state == PeerState::Following));
             metrics.stopped.set(u64::from(matches!(peer.state, PeerState::Stopped { .. })));
             metrics.lost.set(u64::from(peer.is_lost));

@@ -89,18 +89,22 @@ impl Running {
         let mut rows_changed = false;
         for commit in &segment.commits {
             if let Some((place, entry)) = self.tail.fold(commit) {
-                match OutboxEntry::decode(&entry) {
+                let transaction = match OutboxEntry::decode(&entry) {
                     Ok(OutboxEntry::Transaction(shipped)) => {
                         self.visible.entry(place, commit.at, shipped.taken);
+                        Some(shipped.transaction)
                     }
                     // Nothing is shown by a mark.
-                    Ok(OutboxEntry::Seen(_)) => {}
+                    Ok(OutboxEntry::Seen(_)) => None,
                     // One of a later version counts as this data centre's own, which is shown later rather than earlier.
-                    Err(_) => self.visible.entry(place, commit.at, None),
-                }
+                    Err(_) => {
+                        self.visible.entry(place, commit.at, None);
+                        None
+                    }
+                };
                 self.trimming.added(place, entry.len());
                 self.commits.entry(commit.at, place);
-                self.recent.push(place, entry);
+                self.recent.push(place, entry, transaction);
             }
             rows_changed |= self.rows.fold(commit);
         }
@@ -156,9 +160,11 @@ impl Centres {
         let (mut starts, mut marks) = (Vec::new(), Vec::new());
         for (peer, taking) in &mut running.taking {
             let fed = taking.fed(running.position);
-            if fed.has_transactions {
+            if !fed.transactions.is_empty() {
                 running.marks.owe(peer);
             }
+            let differ = fed.transactions.iter().filter(|own| running.recent.differs(own)).count();
+            taking.found_differing(differ as u64);
             marks.extend(fed.marks);
             if taking.store().is_some() {
                 running.rows.want(peer, Column::Taken, taking.through(), taking.store());

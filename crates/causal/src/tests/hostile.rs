@@ -49,6 +49,12 @@ fn an_outbox_with_a_hole_is_refused() {
     assert_eq!(closes(&mut world, entries(0, &[1, 2])), "");
     assert_eq!(world.nodes[0].store.ids(table()).len(), 2);
     assert_eq!(closes(&mut world, entries(3, &[4])), "entries are missing between 2 and 3");
+    for (after, places) in [(2, &[4][..]), (2, &[3, 5]), (1, &[2, 3, 5])] {
+        opened(&mut world, LinkSide::Dialled);
+        assert_eq!(closes(&mut world, FromCentre::Following { store, last: Place::START }), "");
+        let told = closes(&mut world, entries(after, places));
+        assert!(told.contains("does not follow on"), "{told}");
+    }
     assert_eq!(world.nodes[0].store.ids(table()).len(), 2);
     opened(&mut world, LinkSide::Dialled);
     let other = StoreIncarnation(Id::from_u128(78));
@@ -91,4 +97,28 @@ fn who_is_no_peer_is_sent_away() {
     world.link(0, LinkInput::Opened { link: LINK, peer: name(2), side: LinkSide::Accepted });
     world.settle();
     assert!(world.nodes[0].closed[0].starts_with("asia is no data centre that eu knows"));
+}
+
+/// A client that says different things in two data centres which are cut off from each other.
+#[test]
+fn one_id_with_two_contents_takes_effect_once_in_each_data_centre_and_is_counted() {
+    let mut world = World::new(3, 2);
+    world.cut(0, 1);
+    world.commit_of(0, id(1, 1), 10);
+    world.commit_of(1, id(1, 1), 20);
+    world.commit(0, id(2, 1));
+    world.settle();
+    world.heal(0, 1);
+    let differing = |world: &World, node: usize| {
+        world.nodes[node].centres.figures().peers.iter().map(|peer| peer.differing).sum::<u64>()
+    };
+    assert!(world.nodes.iter().all(|node| node.store.ids(table()).len() == 2), "each takes effect once");
+    assert!(differing(&world, 2) > 0, "the third one hears of both");
+    // Nobody else is disturbed, and what is sent again as it was is no second content.
+    let before: Vec<u64> = (0..3).map(|node| differing(&world, node)).collect();
+    world.commit(1, id(2, 1));
+    world.commit(1, id(2, 2));
+    world.settle();
+    assert!(world.nodes.iter().all(|node| node.store.ids(table()).len() == 3));
+    assert_eq!((0..3).map(|node| differing(&world, node)).collect::<Vec<_>>(), before);
 }

@@ -1,21 +1,43 @@
-//! Transactions of tables that merge: how large they may be, and which times they may carry.
+//! Transactions of tables that merge: how large they may be, which marks they may make, and which times they may carry.
 //!
-//! Invariant: no register gets a time that is further ahead of this gateway's clock than [`HybridTime::AHEAD_MAX`]. So a wrong clock wins for so long, and not
+//! Invariants: no two transactions make one mark, whoever sent them, so their effects commute. No register gets a time that is further ahead of this gateway's clock than [`HybridTime::AHEAD_MAX`]. So a wrong clock wins for so long, and not
 //! for ever. A time depends on a clock, so one that is too far ahead is taken later, and nothing is recorded.
 
+use std::collections::BTreeSet;
+
 use iolite_machine::WallTime;
-use iolite_values::{Effect, HybridTime, Transaction};
+use iolite_values::{Effect, HybridTime, Mark, Transaction, TransactionId};
 
 /// Whether effects are as they have to be.
 ///
 /// # Errors
 /// Why they are not, for the app.
-pub fn check(bytes: usize) -> Result<(), String> {
+pub fn check(transaction: &Transaction, bytes: usize) -> Result<(), String> {
     let limit = Effect::TRANSACTION_BYTES_MAX;
     if bytes > limit {
         return Err(format!("a transaction of tables that merge has at most {limit} bytes, not {bytes}: split it"));
     }
-    Ok(())
+    check_marks(transaction)
+}
+
+/// Whether each mark that it makes is its own, and made once. The client's id goes into them, which nobody else knows.
+fn check_marks(transaction: &Transaction) -> Result<(), String> {
+    let mut made = BTreeSet::new();
+    for mark in transaction.writes().iter().filter_map(|write| write.operation.mark()) {
+        if !made.insert(mark) {
+            return Err("two effects make one mark: use a client that makes effects".to_owned());
+        }
+    }
+    let TransactionId { client, counter } = transaction.id;
+    let mut index = 0;
+    while !made.is_empty() && index < Mark::INDEX_MAX {
+        index += 1;
+        made.remove(&Mark::of(client.0, counter, index));
+    }
+    match made.is_empty() {
+        true => Ok(()),
+        false => Err("an effect makes a mark that is not of this transaction: use a client that makes effects".into()),
+    }
 }
 
 /// Why a transaction cannot be taken yet, for people.

@@ -345,7 +345,7 @@ fn check(transaction: &Transaction, bytes: usize, schema: &Schema) -> Result<(),
     match schema.domain_of(writes).ok().flatten() {
         Some(Domain::Log(_)) => log::check(transaction, schema),
         Some(Domain::Rows(table)) => rows::check(transaction, table, schema),
-        Some(Domain::Causal) => causal::check(bytes),
+        Some(Domain::Causal) => causal::check(transaction, bytes),
         Some(Domain::Strong) | None => Ok(()),
     }
 }

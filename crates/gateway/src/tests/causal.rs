@@ -24,13 +24,24 @@ fn world() -> World {
     world
 }
 
-fn insertion(mark: u64) -> Write {
-    let cell = Cell::row(TableId::of("merging"), key(1));
-    Write { cell, operation: Operation::Merge(Lives::insertion(Mark(mark)).into()) }
+/// The mark of an effect of a client's first transaction.
+fn mark(of: u64, index: u32) -> Mark {
+    Mark::of(client(of).0, Counter(1), index)
 }
 
-fn assignment(micros: u64, text: &str) -> Write {
-    let stamp = Stamp { time: HybridTime(micros), mark: Mark(9) };
+/// The first effect of a client's first transaction.
+fn insertion(by: u64) -> Write {
+    inserting(mark(by, 1))
+}
+
+fn inserting(mark: Mark) -> Write {
+    let cell = Cell::row(TableId::of("merging"), key(1));
+    Write { cell, operation: Operation::Merge(Lives::insertion(mark).into()) }
+}
+
+/// The second one.
+fn assignment(by: u64, micros: u64, text: &str) -> Write {
+    let stamp = Stamp { time: HybridTime(micros), mark: mark(by, 2) };
     let effect = Effect::Assign { stamp, value: Value::from(text) };
     let cell = Cell { table: TableId::of("merging"), row: key(1), column: ColumnId::of("status") };
     Write { cell, operation: Operation::Merge(effect.into()) }
@@ -77,7 +88,7 @@ fn a_refusal_leaves_no_record_and_what_comes_by_a_courier_stands() {
     assert!(world.asked.is_empty(), "nothing is recorded, and nothing to be forgotten");
     // With a record the entry of a courier finds it, and ends there.
     let mut world = in_group(Broken::RecordRefusal);
-    world.say(7, in_lane(blind(1, vec![insertion(1), assignment(1, &"x".repeat(Effect::TRANSACTION_BYTES_MAX))])));
+    world.say(7, in_lane(blind(1, vec![insertion(7), assignment(7, 1, &"x".repeat(Effect::TRANSACTION_BYTES_MAX))])));
     let Some((_, Request::Commit { transaction, .. })) = world.asked.front() else { panic!("{:?}", world.asked) };
     assert!(matches!(transaction.decision, Decision::Abort(_)), "the broken gateway records it");
 }
@@ -104,7 +115,7 @@ fn in_group(broken: Broken) -> World {
 #[test]
 fn a_call_that_its_client_gives_up_leaves_no_record_in_one_of_several_data_centres() {
     let mut world = in_group(Broken::Nothing);
-    world.say(7, in_lane(blind(1, vec![insertion(1)])));
+    world.say(7, in_lane(blind(1, vec![insertion(7)])));
     assert_eq!(world.asked.len(), 1);
     world.asked.clear();
     let given_up = Submit { decision: Decision::Abort(String::new()), ..blind(2, vec![]) };
@@ -117,7 +128,7 @@ fn a_call_that_its_client_gives_up_leaves_no_record_in_one_of_several_data_centr
 #[test]
 fn a_row_that_is_full_in_one_of_several_data_centres_is_waited_for() {
     let mut world = in_group(Broken::Nothing);
-    world.say(7, in_lane(blind(1, vec![insertion(1)])));
+    world.say(7, in_lane(blind(1, vec![insertion(7)])));
     let (number, _) = world.asked.pop_front().expect("the store is asked");
     let refusal = Refusal::RowTooLarge { table: TableId::of("merging"), key: key(1), bytes_max: 10 };
     world.input(Input::Store(Event::Reply(number, Reply::Refused(refusal))));
@@ -147,23 +158,23 @@ fn a_gateway_out_of_service_serves_nobody_and_says_why() {
 #[test]
 fn a_time_that_is_far_ahead_is_taken_later() {
     let ahead = HybridTime::AHEAD_MAX.as_micros() as u64;
-    assert_eq!(refusal(1, vec![insertion(1), assignment(100_000_000 + ahead, "in time")]), None);
+    assert_eq!(refusal(1, vec![insertion(1), assignment(1, 100_000_000 + ahead, "in time")]), None);
     let mut world = world();
-    let far = || in_lane(blind(1, vec![insertion(1), assignment(100_000_001 + ahead, "far ahead")]));
-    world.say(1, far());
+    let far = |by| in_lane(blind(1, vec![insertion(by), assignment(by, 100_000_001 + ahead, "far ahead")]));
+    world.say(1, far(1));
     let said = world.take();
     let [Said::To(1, FromGateway::Goodbye(goodbye)), ..] = &said[..] else { panic!("{said:?}") };
     assert_eq!((goodbye.reason, world.asked.len()), (GoodbyeReason::Unavailable, 0), "nothing is recorded");
     assert!(goodbye.message.contains("ahead of the server's clock"), "{}", goodbye.message);
     world.now.wall = WallTime::from_micros(100_000_001);
-    world.say(2, far());
+    world.say(2, far(2));
     assert_eq!(world.asked.len(), 1, "the clock is there");
 }
 
 #[test]
 fn effects_of_too_many_bytes_are_refused() {
     let text = "x".repeat(Effect::TRANSACTION_BYTES_MAX);
-    let reason = refusal(1, vec![insertion(1), assignment(1, &text)]).expect("it is refused");
+    let reason = refusal(1, vec![insertion(1), assignment(1, 1, &text)]).expect("it is refused");
     assert!(reason.contains("split it"), "{reason}");
 }
 
@@ -172,6 +183,21 @@ fn what_is_no_effect_is_refused() {
     let create = Write { cell: Cell::row(TableId::of("merging"), key(1)), operation: Operation::Create };
     let reason = refusal(1, vec![create]).expect("it is refused");
     assert!(reason.contains("use a client that makes effects"), "{reason}");
+}
+
+/// With a mark of somebody else an effect would not commute with what that one does, and data centres would differ.
+#[test]
+fn a_mark_of_another_client_or_transaction_or_made_twice_is_refused() {
+    let of_counter_2 = Mark::of(client(1).0, Counter(2), 1);
+    let last = mark(1, Mark::INDEX_MAX);
+    let past = mark(1, Mark::INDEX_MAX + 1);
+    for hostile in [mark(2, 1), of_counter_2, past, Mark(9)] {
+        let reason = refusal(1, vec![inserting(hostile)]).expect("it is refused");
+        assert!(reason.contains("not of this transaction"), "{reason}");
+    }
+    let reason = refusal(1, vec![inserting(last), inserting(last)]).expect("it is refused");
+    assert!(reason.contains("two effects make one mark"), "{reason}");
+    assert_eq!(refusal(1, vec![inserting(last), inserting(mark(1, 3))]), None, "in any order");
 }
 
 /// Effects are judged against nothing: two sessions write one row unseen by each other, and the store is asked for both with no read.

@@ -70,3 +70,21 @@ fn a_client_whose_past_does_not_come_is_sent_away_with_the_reason() {
     assert_eq!(reason, GoodbyeReason::Unavailable);
     assert!(message.contains("does not have yet"), "{message}");
 }
+
+#[test]
+fn a_token_of_the_future_is_sent_away_and_nobody_else_is_disturbed() {
+    let mut world = World::new();
+    world.join_and_watch(2);
+    world.gateway.group = Some(Group::new(name("us")));
+    world.open(1);
+    world.say(1, from_eu(u64::MAX));
+    let position = world.position();
+    news(&mut world, position, u64::MAX - 1);
+    let to = world.commit(vec![add(1, 1)]);
+    let others = world.take();
+    assert!(matches!(&others[..], [Said::To(2, FromGateway::Advance(told))] if told.to == to), "{others:?}");
+    world.wait(Duration::from_secs(10));
+    let away = world.take();
+    let goodbye = |said: &&Said| matches!(said, Said::To(1, FromGateway::Goodbye(told)) if told.reason == GoodbyeReason::Unavailable);
+    assert!(away.iter().find(goodbye).is_some(), "{away:?}");
+}

@@ -1,6 +1,7 @@
 //! Names of effects, and their order in time.
 //!
 //! Invariant: no two effects have the same mark. A mark is a digest of what only one effect has, and a device can make it before it has spoken to any server.
+//! A gateway takes marks only from whom they are of.
 
 use std::time::Duration;
 
@@ -13,6 +14,10 @@ use crate::{Counter, Id};
 pub struct Mark(pub u64);
 
 impl Mark {
+    /// The highest index of an effect in its transaction: a gateway looks for a mark among so many. A run makes at most one for each of its operations,
+    /// which are far fewer.
+    pub const INDEX_MAX: u32 = 1 << 12;
+
     /// The mark of an effect: the first 64 bits of SHA-256 of the device's id, the counter of the transaction, and the effect's index in it.
     pub fn of(device: Id, counter: Counter, index: u32) -> Mark {
         let mut hasher = Sha256::new();

@@ -30,6 +30,15 @@ impl Place {
         Place(page * Place::IN_PAGE + index + 1)
     }
 
+    /// Whether an outbox may have an entry there right behind the one at this place: on the same page, or as the first of the next one.
+    pub fn joins(self, next: Place) -> bool {
+        match (self.parts(), next.parts()) {
+            (None, Some(place)) => place == (0, 0),
+            (Some((page, index)), Some(place)) => place == (page, index + 1) || place == (page + 1, 0),
+            (_, None) => false,
+        }
+    }
+
     /// The page, and the index in it. Of [`Place::START`]: none.
     pub fn parts(self) -> Option<(u64, u64)> {
         let before = self.0.checked_sub(1)?;
