@@ -197,6 +197,8 @@ pub struct Pending {
     pub waits_for_data: bool,
     /// Of a causal table: somebody else has written a row that it wrote, and a person has to decide.
     pub in_conflict: bool,
+    /// Of a call of tables that merge: data centres that are known to have it, which is one or none. It is confirmed once enough have it.
+    pub centres: u32,
 }
 
 /// What is wrong with a client: the simulator has to find it. Everything else leaves it at [`Broken::Nothing`].

@@ -168,6 +168,9 @@ fn a_call_takes_place_offline_and_is_sent_as_it_was_stored() {
         submits.iter().map(|submit| submit.decision.clone()).collect()
     };
     assert_eq!(decisions(&again), decisions(&submits));
+    assert_eq!(pending(&harness, visit).centres, 0);
+    harness.tell(FromGateway::Stored(visit));
+    assert!(matches!(pending(&harness, visit), Pending { sent: true, centres: 1, .. }));
     let outcome = |submit: &iolite_wire::message::Submit| Outcome {
         counter: submit.counter,
         attempt: submit.attempt,

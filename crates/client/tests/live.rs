@@ -34,7 +34,14 @@ fn operations_are_seen_at_once_and_submitted_without_a_closure() {
 fn they_survive_a_restart_of_an_app_that_has_no_mutators() {
     let mut harness = Harness::new();
     let counter = call(&mut harness, &[add(hits(1), 2)]);
-    let status = Pending { durable: true, sent: false, would_reject: None, waits_for_data: false, in_conflict: false };
+    let status = Pending {
+        durable: true,
+        sent: false,
+        would_reject: None,
+        waits_for_data: false,
+        in_conflict: false,
+        centres: 0,
+    };
     assert_eq!(*harness.last_status(counter), MutationStatus::Pending(status));
     let mut harness = harness.reopened();
     harness.connect();

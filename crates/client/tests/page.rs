@@ -59,7 +59,7 @@ fn the_page_has_every_input_and_output() {
 fn the_page_has_every_message_of_a_gateway_and_every_outcome() {
     assert_eq!(
         table("Message"),
-        names!(FromGateway: Welcome, SchemaWanted, Advance, Pong, Goodbye, LogWanted, LogDiffers)
+        names!(FromGateway: Welcome, SchemaWanted, Advance, Pong, Goodbye, LogWanted, LogDiffers, Stored)
     );
     assert_eq!(table("Outcome"), names!(Verdict: Committed, Aborted, Conflict, Rejected));
     let all = names!(GoodbyeReason: Version, Unauthorized, Schema, Protocol, Limit, Slow, Replaced, Unavailable);

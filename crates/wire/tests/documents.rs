@@ -43,6 +43,7 @@ fn from_gateway(message: &FromGateway) -> Vec<&'static str> {
         FromGateway::Goodbye(goodbye) => vec!["Goodbye", reason(goodbye.reason)],
         FromGateway::LogWanted(_) => vec!["LogWanted"],
         FromGateway::LogDiffers(_) => vec!["LogDiffers"],
+        FromGateway::Stored(_) => vec!["Stored"],
     }
 }
 

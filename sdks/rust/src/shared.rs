@@ -251,7 +251,7 @@ impl Drop for Shared {
 
 /// Before its first run is over, a mutation is pending and nothing more.
 pub(crate) const CALLED: Pending =
-    Pending { durable: false, sent: false, would_reject: None, waits_for_data: false, in_conflict: false };
+    Pending { durable: false, sent: false, would_reject: None, waits_for_data: false, in_conflict: false, centres: 0 };
 
 /// Tells the client of the disk, from the disk's thread.
 pub(crate) fn tell_persisted(client: &Weak<Shared>, through: PersistId) {

@@ -27,18 +27,27 @@ impl Client {
             (Ok(FromGateway::Goodbye(goodbye)), _) => self.on_goodbye(now, &goodbye),
             (Ok(FromGateway::LogWanted(part)), Phase::Resuming | Phase::Open) => self.on_log_wanted(part),
             (Ok(FromGateway::LogDiffers(hash)), Phase::Resuming | Phase::Open) => self.on_log_differs(&hash),
+            (Ok(FromGateway::Stored(counter)), Phase::Resuming | Phase::Open) => self.on_stored(counter),
             (
                 Ok(
                     FromGateway::Welcome(_)
                     | FromGateway::SchemaWanted
                     | FromGateway::Advance(_)
                     | FromGateway::LogWanted(_)
-                    | FromGateway::LogDiffers(_),
+                    | FromGateway::LogDiffers(_)
+                    | FromGateway::Stored(_),
                 ),
                 _,
             )
             | (Err(_), _) => self.leave(now),
         }
+    }
+
+    /// A call is in the data centre. What it is told of it later is its outcome.
+    fn on_stored(&mut self, counter: Counter) {
+        let Some(entry) = self.queue.entry_mut(counter) else { return };
+        entry.is_in_centre = true;
+        self.report(counter);
     }
 
     fn on_pong(&mut self, now: Now, number: u32) {

@@ -399,6 +399,7 @@ impl Client {
             sent: own.rows.is_sent(counter),
             would_reject: None,
             waits_for_data: false,
+            centres: 0,
             in_conflict: own
                 .rows
                 .is_in_conflict(counter, self.cache.at(), |key| confirmed(&self.cache, call.table, key)),

@@ -93,6 +93,8 @@ pub(crate) struct Entry {
     pub(crate) kept_rows: KeptRows,
     /// It was promised as a strong mutation, and writes a table that syncs now: an abort is recorded first, as an attempt may have taken effect.
     pub(crate) is_to_be_kept: bool,
+    /// A data centre has said that it is in its store.
+    pub(crate) is_in_centre: bool,
 }
 
 /// Whether a run sees what kept calls have written.
@@ -253,6 +255,7 @@ impl Entry {
             wait_for,
             given_up,
             has_read_pending: false,
+            is_in_centre: false,
             misses,
             lives,
             kept_rows: KeptRows::Shown,
@@ -372,7 +375,8 @@ impl Entry {
         };
         let waits_for_data = matches!(self.state, RunState::Missing(_));
         let (durable, sent) = (self.is_durable(), !self.is_unsent());
-        Pending { waits_for_data, durable, sent, would_reject, in_conflict: false }
+        let centres = u32::from(self.is_in_centre);
+        Pending { waits_for_data, durable, sent, would_reject, in_conflict: false, centres }
     }
 
     pub(super) fn is_committed(&self) -> bool {

@@ -42,6 +42,7 @@ impl Mirror {
             would_reject: mutation.would_reject,
             waits_for_data: mutation.waits_for_data,
             in_conflict: mutation.in_conflict,
+            centres: mutation.centres,
         };
         let pending = PendingMutation {
             counter: mutation.counter,

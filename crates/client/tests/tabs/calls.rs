@@ -199,6 +199,7 @@ fn a_call_that_the_leader_has_counts_once_among_what_may_be_pending() {
         durable: true,
         sent: false,
         in_conflict: false,
+        centres: 0,
         waits_for_data: false,
         would_reject: None,
         writes: Vec::new(),

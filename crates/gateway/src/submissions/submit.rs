@@ -10,7 +10,7 @@ use iolite_store::{Commit, CommitReply, Refusal};
 use iolite_values::{
     Attempt, ClientId, Counter, Decision, Domain, LaneNumber, LogCheckpoint, Schema, Timestamp, Transaction,
 };
-use iolite_wire::message::{Outcome, Rejection, Submit, Verdict};
+use iolite_wire::message::{FromGateway, Outcome, Rejection, Submit, Verdict};
 
 use crate::interface::Broken;
 use crate::limits;
@@ -131,6 +131,9 @@ impl Gateway {
         // Perhaps another session than the one that submitted it, whose client waits for it as well.
         if let Some(session) = self.clients.get(&client).copied() {
             self.note_end(session, lane, counter, at, &verdict);
+            if self.group.is_some() && at > self.position() && matches!(verdict, Verdict::Committed(_)) {
+                self.say(session, FromGateway::Stored(counter));
+            }
             self.settle(now, session, at, Outcome { counter, attempt, verdict });
         }
         self.hand_over(now, client, lane);

@@ -126,6 +126,18 @@ fn a_call_that_its_client_gives_up_leaves_no_record_in_one_of_several_data_centr
 }
 
 #[test]
+fn a_call_that_is_here_and_not_shown_yet_is_said_to_be_stored_and_its_outcome_comes_with_the_feed() {
+    let mut world = in_group(Broken::Nothing);
+    world.say(7, in_lane(blind(1, vec![insertion(7)])));
+    world.answer_all();
+    assert_eq!(world.take(), vec![Said::To(7, FromGateway::Stored(Counter(1)))]);
+    world.publish();
+    let said = world.take();
+    let [Said::To(7, FromGateway::Advance(Advance { outcomes, .. }))] = &said[..] else { panic!("{said:?}") };
+    assert!(matches!(outcomes[0].verdict, Verdict::Committed(_)));
+}
+
+#[test]
 fn a_row_that_is_full_in_one_of_several_data_centres_is_waited_for() {
     let mut world = in_group(Broken::Nothing);
     world.say(7, in_lane(blind(1, vec![insertion(7)])));

@@ -244,7 +244,8 @@ impl Stage {
                 FromGateway::SchemaWanted
                 | FromGateway::Goodbye(_)
                 | FromGateway::LogWanted(_)
-                | FromGateway::LogDiffers(_) => panic!("{message:?}"),
+                | FromGateway::LogDiffers(_)
+                | FromGateway::Stored(_) => panic!("{message:?}"),
             }
         }
     }

@@ -103,7 +103,8 @@ impl Reader {
             FromGateway::SchemaWanted
             | FromGateway::Goodbye(_)
             | FromGateway::LogWanted(_)
-            | FromGateway::LogDiffers(_) => Err(format!("unexpected: {message:?}")),
+            | FromGateway::LogDiffers(_)
+            | FromGateway::Stored(_) => Err(format!("unexpected: {message:?}")),
         }
     }
 

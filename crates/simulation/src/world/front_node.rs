@@ -395,6 +395,7 @@ fn note_answer(message: &FromGateway, occasions: &mut Counts<Occasion>) {
         | FromGateway::SchemaWanted
         | FromGateway::Pong(_)
         | FromGateway::LogWanted(_)
-        | FromGateway::LogDiffers(_) => {}
+        | FromGateway::LogDiffers(_)
+        | FromGateway::Stored(_) => {}
     }
 }

@@ -74,7 +74,8 @@ impl FrontNode {
             | FromGateway::Pong(_)
             | FromGateway::Goodbye(_)
             | FromGateway::LogWanted(_)
-            | FromGateway::LogDiffers(_) => return,
+            | FromGateway::LogDiffers(_)
+            | FromGateway::Stored(_) => return,
         };
         codec.telling.add(advance);
         if advance.more {

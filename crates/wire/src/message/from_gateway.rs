@@ -22,6 +22,8 @@ pub enum FromGateway {
     LogWanted(LogPart),
     /// Another member of a log has another state, with this hash.
     LogDiffers(LogHash),
+    /// A transaction of tables that merge is in the store of this data centre, and will be shown once enough others have it. Its outcome comes then.
+    Stored(Counter),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use iolite_values::StoreIncarnation;
+use iolite_values::{Counter, StoreIncarnation};
 
 use crate::DecodeError;
 use crate::centres::read_name;
@@ -29,6 +29,7 @@ pub(super) fn write(message: &FromGateway, writer: &mut Writer) -> proto::FromGa
         FromGateway::Goodbye(goodbye) => Message::Goodbye(write_goodbye(goodbye, writer)),
         FromGateway::LogWanted(part) => to_member(ToMember::Wanted(logs::write_part(part, writer))),
         FromGateway::LogDiffers(hash) => to_member(ToMember::Differs(logs::write_hash(hash, writer))),
+        FromGateway::Stored(counter) => Message::Stored(counter.0),
     };
     proto::FromGatewayFrame { message: Some(message) }
 }
@@ -46,6 +47,7 @@ pub(super) fn read(frame: proto::FromGatewayFrame, reader: &mut Reader) -> Resul
         Message::SchemaWanted(proto::SchemaWanted {}) => FromGateway::SchemaWanted,
         Message::Advance(advance) => FromGateway::Advance(advance::read(advance, reader)?),
         Message::Pong(number) => FromGateway::Pong(number),
+        Message::Stored(counter) => FromGateway::Stored(Counter(counter)),
         Message::Goodbye(goodbye) => FromGateway::Goodbye(read_goodbye(goodbye, reader)?),
         Message::Member(member) => match required(member.message, "nothing is said to a member")? {
             ToMember::Wanted(part) => FromGateway::LogWanted(logs::read_part(part, reader)?),

@@ -22,6 +22,8 @@ pub struct TabMutation {
     pub sent: bool,
     pub waits_for_data: bool,
     pub in_conflict: bool,
+    /// Data centres that are known to have it.
+    pub centres: u32,
     pub would_reject: Option<String>,
     pub writes: Vec<Write>,
 }
@@ -38,6 +40,7 @@ impl TabMutation {
             sent: self.sent,
             waits_for_data: self.waits_for_data,
             in_conflict: self.in_conflict,
+            centres: self.centres,
             would_reject: self.would_reject.as_ref().map(|reason| writer.text(reason, REASON)),
             writes: writer.writes(&self.writes),
         }
@@ -57,6 +60,7 @@ impl TabMutation {
             sent: mutation.sent,
             waits_for_data: mutation.waits_for_data,
             in_conflict: mutation.in_conflict,
+            centres: mutation.centres,
             would_reject: mutation.would_reject.map(|reason| reader.text(reason, REASON)).transpose()?,
             writes: reader.writes(mutation.writes)?,
         })

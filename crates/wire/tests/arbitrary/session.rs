@@ -194,6 +194,7 @@ pub fn from_gateway() -> BoxedStrategy<FromGateway> {
         1 => Just(FromGateway::SchemaWanted),
         6 => advance().prop_map(FromGateway::Advance),
         1 => any::<u32>().prop_map(FromGateway::Pong),
+        1 => counter().prop_map(FromGateway::Stored),
         1 => goodbye().prop_map(FromGateway::Goodbye),
     ]
     .boxed()

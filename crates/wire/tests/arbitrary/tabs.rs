@@ -41,10 +41,10 @@ pub fn from_tab() -> BoxedStrategy<FromTab> {
 
 fn mutation() -> impl Strategy<Value = TabMutation> {
     let call = option::of((".{0,8}", ".{0,8}"));
-    let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
+    let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<u32>());
     let parts = (counter(), call, any::<u64>(), option::of(id()), flags, option::of(".{0,8}"), writes());
     parts.prop_map(|(counter, call, called_at_micros, ticket, flags, would_reject, writes)| {
-        let (durable, sent, waits_for_data, in_conflict) = flags;
+        let (durable, sent, waits_for_data, in_conflict, centres) = flags;
         let (name, arguments) = call.map_or((None, String::new()), |(name, arguments)| (Some(name), arguments));
         TabMutation {
             counter,
@@ -56,6 +56,7 @@ fn mutation() -> impl Strategy<Value = TabMutation> {
             sent,
             waits_for_data,
             in_conflict,
+            centres,
             would_reject,
             writes,
         }

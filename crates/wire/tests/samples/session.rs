@@ -158,7 +158,9 @@ pub fn all() -> Vec<(&'static str, &'static str, Content)> {
     let ids = vec![SubscriptionId(0), SubscriptionId(300)];
     vec![
         ("from_client_frame", "acknowledge, ping, schema", from_client(small)),
-        ("from_gateway_frame", "pong", from_gateway(vec![FromGateway::Pong(7)])),
+        ("from_gateway_frame", "pong, stored", {
+            from_gateway(vec![FromGateway::Pong(7), FromGateway::Stored(Counter(300))])
+        }),
         ("hello", "a first hello", from_client(vec![hello(None, 0)])),
         ("resume", "a hello that resumes", {
             from_client(vec![hello(Some(Resume { store: store(), at: time(0) }), 50)])

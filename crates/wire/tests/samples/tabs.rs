@@ -97,6 +97,7 @@ fn mutations() -> Vec<TabMutation> {
         sent: true,
         waits_for_data: false,
         in_conflict: false,
+        centres: 1,
         would_reject: None,
         writes: every_operation().into_iter().map(write).collect(),
     };

@@ -231,7 +231,7 @@ fn changes_to_js(changes: Vec<StorageChange>) -> JsValue {
     array.into()
 }
 
-/// `[state, reason]`, or for a pending one `["pending", durable, sent, wouldReject, inConflict]`.
+/// `[state, reason]`, or for a pending one `["pending", durable, sent, wouldReject, inConflict, centres]`.
 fn status_to_js(status: &MutationStatus) -> JsValue {
     let ended = |state: &str, reason: &str| Array::of2(&JsValue::from_str(state), &JsValue::from_str(reason)).into();
     match status {
@@ -262,7 +262,9 @@ pub(crate) fn call_to_js(status: &CallStatus) -> Array {
 pub(crate) fn pending_to_js(pending: &Pending) -> JsValue {
     let would_reject = text(pending.would_reject.as_deref());
     let state = JsValue::from_str("pending");
-    Array::of5(&state, &pending.durable.into(), &pending.sent.into(), &would_reject, &pending.in_conflict.into()).into()
+    let (durable, sent) = (pending.durable.into(), pending.sent.into());
+    let (in_conflict, centres) = (pending.in_conflict.into(), pending.centres.into());
+    [state, durable, sent, would_reject, in_conflict, centres].into_iter().collect::<Array>().into()
 }
 
 fn connection_to_js(connection: &Connection) -> Array {

@@ -151,6 +151,7 @@ fn shown(pending: PendingMutation, writes: Vec<Write>) -> TabMutation {
         sent: status.sent,
         waits_for_data: status.waits_for_data,
         in_conflict: status.in_conflict,
+        centres: status.centres,
         would_reject: status.would_reject.map(shortened),
         writes,
     }

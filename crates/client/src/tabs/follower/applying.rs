@@ -143,6 +143,7 @@ impl Follower {
             would_reject: mutation.would_reject.clone(),
             waits_for_data: mutation.waits_for_data,
             in_conflict: mutation.in_conflict,
+            centres: mutation.centres,
         };
         self.changed.add(self.mirror.put(mutation));
         self.outputs.push_back(FollowerOutput::Mutation { counter, status: MutationStatus::Pending(status.clone()) });

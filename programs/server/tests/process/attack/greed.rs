@@ -45,7 +45,8 @@ pub async fn goodbye(session: &mut RawSession) -> Goodbye {
             | FromGateway::Pong(_)
             | FromGateway::SchemaWanted
             | FromGateway::LogWanted(_)
-            | FromGateway::LogDiffers(_) => {}
+            | FromGateway::LogDiffers(_)
+            | FromGateway::Stored(_) => {}
         }
     }
 }

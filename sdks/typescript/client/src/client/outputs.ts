@@ -121,12 +121,12 @@ export function readOutput(raw: readonly unknown[]): CoreOutput {
   }
 }
 
-/** `["pending", durable, sent, wouldReject, inConflict]`, or the final state and its reason. */
+/** `["pending", durable, sent, wouldReject, inConflict, centres]`, or the final state and its reason. */
 export function readStatus([state, ...rest]: RawStatus): MutationStatus {
   switch (state) {
     case "pending": {
-      const [durable, sent, wouldReject, inConflict] = rest as [boolean, boolean, string | undefined, boolean];
-      return { state, durable, sent, wouldReject, ...(inConflict ? { inConflict } : {}) };
+      const [durable, sent, wouldReject, inConflict, centres] = rest as [boolean, boolean, string | undefined, boolean, number];
+      return { state, durable, sent, wouldReject, ...(inConflict ? { inConflict } : {}), ...(centres > 0 ? { centres } : {}) };
     }
     case "confirmed":
     case "overruled":
