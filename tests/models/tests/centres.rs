@@ -1,69 +1,114 @@
 //! Data centres, searched: as they are, and with what is wrong in each broken variant.
 
-use iolite_models::centres::configurations::{at_once, in_turn, lane, one_call, with, with_a_reader};
-use iolite_models::centres::{Bounds, Broken, Found, Pace, Plan, explore_centres};
+use iolite_causal::Broken as OfCentres;
+use iolite_gateway::Broken as OfGateway;
+use iolite_models::centres::configurations::{at_once, in_turn, lane, one_call, side_by_side, with, with_a_reader};
+use iolite_models::centres::{
+    BROUGHT_TWICE, Bounds, Broken, ENDS, Found, GOES_AWAY, MOVED, OPEN_PREFIX, ORDERS, Pace, Plan, ROW_LIES,
+    SHOWN_EARLY, SHUT_OUT, SURVIVED, TWICE, UNEQUAL, explore_centres,
+};
 
-fn search(name: &str, plan: Plan) -> Found {
-    let found = explore_centres(plan, 300_000);
+const NONE: Bounds = Bounds { moves: 0, cuts: 0, restarts: 0, deaths: 0, conflicts: 0, acknowledge: false, only: None };
+const ACKNOWLEDGED: Bounds = Bounds { acknowledge: true, ..NONE };
+
+fn search(name: &str, plan: Plan, steps_max: usize) -> Found {
+    let found = explore_centres(plan, steps_max);
     println!("{name}: {found}");
     found
 }
 
-#[test]
-fn broken_out() {
-    use iolite_causal::Broken as C;
-    let none = Bounds::default();
-    let of = |broken| Broken::Centres(broken);
-    search("show", with(one_call(), of(C::ShowBeforeDurable), Bounds { deaths: 1, ..none }));
-    search("anew", with(one_call(), of(C::NameAnew), none));
-    search("side", Plan { side_by_side: true, ..with(in_turn(), of(C::ApplySideBySide), none) });
-    search("ship", with(one_call(), of(C::ShipFromHistory), Bounds { restarts: 1, ..none }));
-    let acks = Bounds { acknowledge: true, ..none };
-    search("acks", Plan { side_by_side: true, ..with(one_call(), of(C::AcknowledgeEarly), acks) });
-    let moves = Bounds { moves: 1, ..none };
-    search("let in", with(one_call(), Broken::Gateway(iolite_gateway::Broken::LetInBehind), moves));
+/// All of it is searched, nothing is violated, and these sights are met.
+fn assert_holds(name: &str, plan: Plan, sights: &[&str]) {
+    let found = search(name, plan, usize::MAX);
+    assert_eq!((found.violated, found.is_cut), (None, false), "{name}");
+    assert!(sights.iter().all(|sight| found.met.contains(sight)), "{name}: {:?}", found.met);
+}
+
+fn bounded(plan: Plan, bounds: Bounds) -> Plan {
+    with(plan, Broken::Nothing, bounds)
 }
 
 #[test]
-fn try_out() {
-    let none = Bounds::default();
-    search("in turn", in_turn());
-    search("at once", at_once());
-    search("in turn, move", with(in_turn(), Broken::Nothing, Bounds { moves: 1, ..none }));
+fn one_transaction_reaches_all_through_moves_deaths_restarts_and_lost_links() {
+    let one = |bounds| side_by_side(bounded(one_call(), bounds));
+    assert_holds("one, a move", one(Bounds { moves: 1, ..ACKNOWLEDGED }), &[MOVED, BROUGHT_TWICE]);
+    assert_holds("one, a death", one(Bounds { deaths: 1, ..ACKNOWLEDGED }), &[MOVED, BROUGHT_TWICE, SURVIVED]);
+    assert_holds("one, a restart", one(Bounds { restarts: 1, ..ACKNOWLEDGED }), &[ENDS]);
+    assert_holds("one, a lost link", one(Bounds { cuts: 1, ..ACKNOWLEDGED }), &[ENDS]);
+    assert_holds("one, two conflicts", one(Bounds { conflicts: 2, ..ACKNOWLEDGED }), &[ENDS]);
 }
 
+#[test]
+fn what_rests_on_another_transaction_is_shown_with_it_everywhere() {
+    assert_holds("in turn, side by side", side_by_side(in_turn()), &[ENDS]);
+    assert_holds("in turn, a move", bounded(in_turn(), Bounds { moves: 1, ..NONE }), &[MOVED, BROUGHT_TWICE]);
+    let death = Bounds { deaths: 1, only: Some(0), ..NONE };
+    assert_holds("in turn, 0 dies", bounded(in_turn(), death), &[MOVED, BROUGHT_TWICE, SURVIVED]);
+}
+
+#[test]
+fn two_at_once_come_in_another_order_to_each_and_all_have_both() {
+    assert_holds("at once", at_once(), &[ENDS, ORDERS]);
+}
+
+#[test]
+fn every_broken_variant_is_found() {
+    let (moves, deaths) = (Bounds { moves: 1, ..NONE }, Bounds { deaths: 1, ..NONE });
+    let restarts = Bounds { restarts: 1, ..NONE };
+    let of = |broken, plan: Plan, bounds| with(plan, Broken::Centres(broken), bounds);
+    let behind = with(one_call(), Broken::Gateway(OfGateway::LetInBehind), moves);
+    let variants = [
+        ("show-before-durable", of(OfCentres::ShowBeforeDurable, one_call(), deaths), SHOWN_EARLY),
+        ("name-anew", of(OfCentres::NameAnew, one_call(), NONE), TWICE),
+        ("apply-side-by-side", side_by_side(of(OfCentres::ApplySideBySide, in_turn(), NONE)), OPEN_PREFIX),
+        ("ship-from-history", of(OfCentres::ShipFromHistory, one_call(), restarts), UNEQUAL),
+        ("acknowledge-early", side_by_side(of(OfCentres::AcknowledgeEarly, one_call(), ACKNOWLEDGED)), ROW_LIES),
+        ("let-in-behind", behind, GOES_AWAY),
+    ];
+    for (name, plan, expected) in variants {
+        assert_eq!(search(name, plan, usize::MAX).violated, Some(expected), "{name}");
+    }
+}
+
+#[test]
+#[ignore = "a fault that is known: 2 does not store how far it has 0 once their link is lost, and lets nobody of 0 in after its restart"]
+fn a_data_centre_that_restarts_after_a_death_lets_the_clients_of_the_dead_one_in() {
+    let bounds = Bounds { moves: 1, restarts: 1, deaths: 1, ..NONE };
+    let found = search("one, a death, a restart and a move", side_by_side(bounded(one_call(), bounds)), usize::MAX);
+    assert_ne!(found.violated, Some(SHUT_OUT));
+}
+
+/// The same rules in wider worlds. Those that are too large are cut.
 fn soak(name: &str, plan: Plan) {
-    let found = explore_centres(plan, 3_000_000);
-    println!("{name}: {found}");
+    assert_eq!(search(name, plan, 4_000_000).violated, None, "{name}");
 }
 
 #[test]
-#[ignore]
-fn soak_1() {
-    let none = Bounds::default();
-    let n = Broken::Nothing;
-    let side = |plan| Plan { side_by_side: true, ..plan };
-    let all = Bounds { moves: 1, cuts: 1, restarts: 1, deaths: 1, conflicts: 1, acknowledge: true, only: None };
-    soak("one all", side(with(one_call(), n, Bounds { cuts: 0, conflicts: 0, ..all })));
-    soak("one cut", side(with(one_call(), n, Bounds { cuts: 1, moves: 1, acknowledge: true, ..none })));
-    soak("one conflict", side(with(one_call(), n, Bounds { conflicts: 2, moves: 1, acknowledge: true, ..none })));
-    soak("one entries", Plan { pace: Pace::Entries, ..one_call() });
-    soak("one messages", Plan { pace: Pace::Messages, ..one_call() });
-    soak("lane move 2", with(lane(), n, Bounds { moves: 2, acknowledge: true, ..none }));
-    soak("lane death", with(lane(), n, Bounds { deaths: 1, acknowledge: true, ..none }));
+#[ignore = "minutes"]
+fn soak_data_centres_at_every_pace() {
+    for pace in [Pace::Entries, Pace::Messages] {
+        soak("one", Plan { pace, ..one_call() });
+        soak("one, a death", Plan { pace, ..bounded(one_call(), Bounds { deaths: 1, ..NONE }) });
+        soak("one, a move", Plan { pace, ..bounded(one_call(), Bounds { moves: 1, ..NONE }) });
+    }
 }
 
 #[test]
-#[ignore]
-fn soak_2() {
-    let none = Bounds::default();
-    let n = Broken::Nothing;
-    let side = |plan| Plan { side_by_side: true, ..plan };
-    soak("turn side death 0", side(with(in_turn(), n, Bounds { deaths: 1, only: Some(0), ..none })));
-    soak("reader 0 dies side", side(with(with_a_reader(), n, Bounds { deaths: 1, only: Some(0), ..none })));
-    soak("once move", with(at_once(), n, Bounds { moves: 1, acknowledge: true, ..none }));
-    soak("once death 0", with(at_once(), n, Bounds { deaths: 1, only: Some(0), ..none }));
-    soak("turn restart 0", with(in_turn(), n, Bounds { restarts: 1, only: Some(0), ..none }));
-    soak("turn move acks", with(in_turn(), n, Bounds { moves: 1, acknowledge: true, ..none }));
-    soak("turn restart 1 side", side(with(in_turn(), n, Bounds { restarts: 1, only: Some(1), ..none })));
+#[ignore = "minutes"]
+fn soak_data_centres_that_end_and_restart() {
+    soak("in turn, 0 dies", side_by_side(bounded(in_turn(), Bounds { deaths: 1, only: Some(0), ..ACKNOWLEDGED })));
+    soak("a reader, 0 dies", side_by_side(bounded(with_a_reader(), Bounds { deaths: 1, only: Some(0), ..NONE })));
+    soak("at once, 0 dies", bounded(at_once(), Bounds { deaths: 1, only: Some(0), ..NONE }));
+    soak("a lane, a death", bounded(lane(), Bounds { deaths: 1, ..ACKNOWLEDGED }));
+    for only in [Some(0), Some(1)] {
+        soak("in turn, a restart", side_by_side(bounded(in_turn(), Bounds { restarts: 1, only, ..NONE })));
+    }
+}
+
+#[test]
+#[ignore = "minutes"]
+fn soak_data_centres_whose_clients_move() {
+    soak("a lane, two moves", bounded(lane(), Bounds { moves: 2, ..ACKNOWLEDGED }));
+    soak("at once, a move", bounded(at_once(), Bounds { moves: 1, ..ACKNOWLEDGED }));
+    soak("in turn, a move", side_by_side(bounded(in_turn(), Bounds { moves: 1, ..ACKNOWLEDGED })));
 }

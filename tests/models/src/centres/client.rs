@@ -1,10 +1,10 @@
 //! A client, as a stand-in: what it has shown, what it waits for, and the token with which it moves.
 
+use super::judge;
 use super::node::{Calls, Step};
 use super::plan::{CENTRES, Call, Centre};
 use super::pool::{Facts, Length};
 use super::world::{Model, World};
-use super::judge;
 
 /// As `CentreToken`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

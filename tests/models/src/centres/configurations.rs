@@ -48,6 +48,11 @@ pub fn with_a_reader() -> Plan {
     }
 }
 
+/// The same world, in which entries that are taken pass each other in the store.
+pub fn side_by_side(plan: Plan) -> Plan {
+    Plan { side_by_side: true, ..plan }
+}
+
 /// The same world with something wrong, and other bounds.
 pub fn with(plan: Plan, broken: Broken, bounds: Bounds) -> Plan {
     Plan { broken, bounds, ..plan }

@@ -18,8 +18,7 @@ use super::plan::{Broken, CENTRES, Centre};
 use super::pool::Facts;
 use super::world::Token;
 
-const SCHEMA: &str =
-    r#"{"tables":{"people":{"columns":{"id":{"type":"int"}},"key":["id"],"consistency":"causal","onConflict":"merge"}}}"#;
+const SCHEMA: &str = r#"{"tables":{"people":{"columns":{"id":{"type":"int"}},"key":["id"],"consistency":"causal","onConflict":"merge"}}}"#;
 
 /// Whether this client is let in, if it is looked at now.
 pub fn lets_in(broken: Broken, facts: &Facts, whose: usize, token: &Token, seen: usize) -> bool {

@@ -46,18 +46,23 @@ pub const SIGHTS: [&str; 5] = [ENDS, MOVED, ORDERS, BROUGHT_TWICE, SURVIVED];
 /// The property that does not hold in this world.
 pub fn fault(model: &Model, world: &World) -> Option<&'static str> {
     let facts: Vec<_> = (0..CENTRES).map(|centre| model.facts(world, centre)).collect();
-    let is_closed = |calls: Calls| {
-        (0..world.depends.len()).all(|call| calls >> call & 1 == 0 || world.depends[call] & !calls == 0)
-    };
+    let is_closed =
+        |calls: Calls| (0..world.depends.len()).all(|call| calls >> call & 1 == 0 || world.depends[call] & !calls == 0);
     let own = |client: usize| model.own(client).fold(0, |all: Calls, call| all | 1 << call);
     let marks_max = 4 * world.depends.len() + 2;
     let checks = [
         (BREAKS, facts.iter().all(|own| own.panicked.is_none())),
         (OPEN_VIEW, world.clients.iter().all(|own| is_closed(own.view()))),
         (OPEN_PREFIX, facts.iter().all(|own| (1..=own.entries.len()).all(|end| is_closed(own.calls(end as u64))))),
-        (LOSES_OWN, (0..world.clients.len()).all(|own_of| own(own_of) & world.made & !world.clients[own_of].view() == 0)),
+        (
+            LOSES_OWN,
+            (0..world.clients.len()).all(|own_of| own(own_of) & world.made & !world.clients[own_of].view() == 0),
+        ),
         (TWICE, facts.iter().all(|own| is_once(own))),
-        (ROW_LIES, (0..CENTRES).all(|one| (0..CENTRES).all(|other| one == other || is_true(&facts[one], &facts[other])))),
+        (
+            ROW_LIES,
+            (0..CENTRES).all(|one| (0..CENTRES).all(|other| one == other || is_true(&facts[one], &facts[other]))),
+        ),
         (SHOWN_EARLY, world.alive().all(|centre| is_in_k(model.plan.k, facts[centre].shown, &facts))),
         (ENDLESS, facts.iter().all(|own| own.entries.iter().filter(|entry| entry.call.is_none()).count() <= marks_max)),
     ];
@@ -115,7 +120,8 @@ pub fn is_sight(model: &Model, world: &World, sight: &str) -> bool {
         }
         BROUGHT_TWICE => {
             let facts = facts();
-            let brought = |call: usize, own: &Facts| own.entries.iter().any(|entry| entry.call == Some(call) && !entry.is_taken);
+            let brought =
+                |call: usize, own: &Facts| own.entries.iter().any(|entry| entry.call == Some(call) && !entry.is_taken);
             (0..model.plan.calls.len()).any(|call| facts.iter().filter(|own| brought(call, own)).count() > 1)
         }
         SURVIVED => world.dead != 0 && ended(),

@@ -26,12 +26,24 @@ pub type Calls = u8;
 /// An input of a node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Step {
-    Opened { link: LinkId, peer: Centre, side: Side },
+    Opened {
+        link: LinkId,
+        peer: Centre,
+        side: Side,
+    },
     Closed(LinkId),
     Message(LinkId, u32),
     /// A client hands over a transaction, and has seen so many entries of the outbox.
-    Submit { call: Call, session: u8, seen: usize },
-    Acknowledge { client: usize, through: u64, session: u8 },
+    Submit {
+        call: Call,
+        session: u8,
+        seen: usize,
+    },
+    Acknowledge {
+        client: usize,
+        through: u64,
+        session: u8,
+    },
     /// A commit that waits happens.
     Perform(usize),
     Conflict(usize),
@@ -127,8 +139,7 @@ impl Node {
             client: own,
             broken,
         };
-        let told =
-            Told { is_ready: false, shown: 0, position: Timestamp::ZERO, news: VecDeque::new(), lost: None };
+        let told = Told { is_ready: false, shown: 0, position: Timestamp::ZERO, news: VecDeque::new(), lost: None };
         let machine = Centres::new(time(BEGIN), settings);
         let mut node = Node { centre, life, machine, store, told, now: BEGIN };
         node.store.open();

@@ -2,10 +2,10 @@
 //!
 //! Invariant: a node is the inputs of its life, on the store that it began with. `Centres` cannot be copied, so a step plays them again.
 
+use std::cell::{Ref, RefCell, RefMut};
 use std::collections::{BTreeMap, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
-use std::cell::{Ref, RefCell, RefMut};
 
 use iolite_causal::{FromCentre, LinkId};
 use iolite_values::Timestamp;

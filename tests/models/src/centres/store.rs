@@ -9,8 +9,8 @@ use iolite_store::{
     Commit, CommitReply, Completion, CompletionDecision, Event, ReadReply, Reply, Request, RequestId, RowAt, Segment,
 };
 use iolite_values::{
-    Cell, CellState, ClientId, ColumnId, CoordinatorId, Counter, Direction, Id, Interest, ListOrder, Operation, Read, Row, RowKey,
-    StoreIncarnation, TableId, Timestamp, Transaction, TransactionId, Value,
+    Cell, CellState, ClientId, ColumnId, CoordinatorId, Counter, Direction, Id, Interest, ListOrder, Operation, Read,
+    Row, RowKey, StoreIncarnation, TableId, Timestamp, Transaction, TransactionId, Value,
 };
 use iolite_wire::centres::{CentreName, OutboxEntry};
 

@@ -47,7 +47,11 @@ struct Used {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Action {
     /// The oldest message from the first to the second, on the link that the named side dialled.
-    Deliver { from: Centre, to: Centre, dialled: bool },
+    Deliver {
+        from: Centre,
+        to: Centre,
+        dialled: bool,
+    },
     Perform(Centre, usize),
     Conflict(Centre, usize),
     Timer(Centre),
