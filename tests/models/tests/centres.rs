@@ -78,6 +78,14 @@ fn a_data_centre_that_restarts_after_a_death_lets_the_clients_of_the_dead_one_in
     assert_ne!(found.violated, Some(SHUT_OUT));
 }
 
+/// A data centre may die, and another one restart: all but the fault above holds.
+#[test]
+fn a_data_centre_that_restarts_after_a_death_has_everything() {
+    let bounds = Bounds { restarts: 1, deaths: 1, ..NONE };
+    let plan = Plan { except: Some(SHUT_OUT), ..side_by_side(bounded(one_call(), bounds)) };
+    assert_holds("one, a death and a restart", plan, &[MOVED, SURVIVED]);
+}
+
 /// The same rules in wider worlds. Those that are too large are cut.
 fn soak(name: &str, plan: Plan) {
     assert_eq!(search(name, plan, 4_000_000).violated, None, "{name}");
@@ -100,6 +108,9 @@ fn soak_data_centres_that_end_and_restart() {
     soak("a reader, 0 dies", side_by_side(bounded(with_a_reader(), Bounds { deaths: 1, only: Some(0), ..NONE })));
     soak("at once, 0 dies", bounded(at_once(), Bounds { deaths: 1, only: Some(0), ..NONE }));
     soak("a lane, a death", bounded(lane(), Bounds { deaths: 1, ..ACKNOWLEDGED }));
+    let both = Bounds { moves: 1, restarts: 1, deaths: 1, ..ACKNOWLEDGED };
+    let except = Some(SHUT_OUT);
+    soak("one, a death, a restart and a move", Plan { except, ..side_by_side(bounded(one_call(), both)) });
     for only in [Some(0), Some(1)] {
         soak("in turn, a restart", side_by_side(bounded(in_turn(), Bounds { restarts: 1, only, ..NONE })));
     }

@@ -14,7 +14,7 @@ const COUNTS: [&str; 2] = ["own_requests: ", "last: "];
 const INSTANT: &str = "Instant(";
 /// Wall clocks are looked at by nobody here.
 const WALL: &str = "WallTime(";
-/// Its keys are numbers of requests, which `Own` has as well.
+/// A map by numbers of requests, which `Own` has as well.
 const BY_NUMBER: &str = "purposes: {";
 
 /// The text of a node. `now`: the machine's.

@@ -25,7 +25,7 @@ pub struct Client {
     /// Handed over in this session.
     pub handed: Calls,
     pub acknowledged: u64,
-    /// So much was said in this session.
+    /// The counter that was acknowledged in this session.
     pub said: u64,
     pub session: u8,
     pub token: Token,

@@ -12,6 +12,7 @@ pub fn one_call() -> Plan {
         side_by_side: false,
         bounds: Bounds::default(),
         broken: Broken::Nothing,
+        except: None,
     }
 }
 

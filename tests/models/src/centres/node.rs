@@ -74,7 +74,7 @@ pub struct Node {
     now: u64,
 }
 
-/// What the gateway was told.
+/// The news and the feed of the gateway.
 #[derive(Clone, Debug)]
 pub struct Told {
     pub is_ready: bool,
@@ -116,10 +116,9 @@ fn effects(call: Call) -> Vec<Write> {
 /// The transaction that has made these writes, whatever it was called.
 pub fn call_of(writes: &[Write]) -> Option<Call> {
     let own = writes.iter().find(|write| write.cell.table == table())?;
-    match own.cell.row.values().ok()?.first() {
-        Some(Value::Int(call)) => usize::try_from(*call).ok(),
-        _ => None,
-    }
+    let values = own.cell.row.values().ok()?;
+    let Some(Value::Int(call)) = values.first() else { return None };
+    usize::try_from(*call).ok()
 }
 
 impl Node {

@@ -30,19 +30,19 @@ pub type Length = u64;
 pub struct Entry {
     /// None of a mark.
     pub call: Option<Call>,
-    /// Its client has not brought it here.
+    /// A peer's outbox had it: no client has brought it here.
     pub is_taken: bool,
 }
 
 /// A commit that waits in the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Waiting {
-    /// Its client has not brought it here.
+    /// A peer's outbox had it: no client has brought it here.
     pub is_taken: bool,
     pub is_known: bool,
 }
 
-/// What the world looks at in a node.
+/// The part of a node that the world looks at.
 #[derive(Clone, Debug)]
 pub struct Facts {
     pub centre: Centre,
@@ -58,10 +58,10 @@ pub struct Facts {
     pub seen: usize,
     /// The clock that was told last: `through` and `here` of each data centre.
     pub clock: [(Length, Length); CENTRES],
-    /// Of each peer's outbox so much is here: as it is stored, and as the machine has it.
+    /// How much of each peer's outbox is here: as it is stored, and as the machine has it.
     pub stored: [Length; CENTRES],
     pub taken: [Length; CENTRES],
-    /// So much of this outbox is at each peer, as it is stored.
+    /// How much of this outbox each peer has, as it is stored.
     pub applied: [Length; CENTRES],
     pub has_timer: bool,
     /// A name for each entry's time, for those who come back.
@@ -80,7 +80,7 @@ impl Facts {
     }
 }
 
-/// What the world looks at in a message.
+/// The part of a message that the world looks at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cargo {
     /// Entries with these transactions.
@@ -88,11 +88,11 @@ pub enum Cargo {
     Other,
 }
 
-/// What came of a step.
+/// The result of a step.
 #[derive(Clone, Debug)]
 pub struct Stepped {
     pub node: NodeNumber,
-    /// What it says: the link and the message, or none if it closes the link.
+    /// The messages for each link; none closes the link.
     pub said: Vec<(LinkId, Option<MessageNumber>)>,
 }
 
@@ -100,8 +100,6 @@ pub struct Stepped {
 struct Known {
     /// The life's beginning, or the node before and the step.
     origin: Origin,
-    store: Store,
-    life: u8,
     facts: Rc<Facts>,
 }
 
@@ -111,7 +109,7 @@ enum Origin {
     After(NodeNumber, Step),
 }
 
-/// So many nodes are kept as they are.
+/// How many nodes are kept as they are.
 const LEFT: usize = 4096;
 
 #[derive(Debug, Default)]
@@ -155,12 +153,8 @@ impl Pool {
 
     /// The process begins anew, on what the store has.
     pub fn restart(&self, number: NodeNumber) -> Stepped {
-        let (centre, life, store) = {
-            let tables = self.read();
-            let known = &tables.nodes[number as usize];
-            (known.facts.centre, known.life + 1, known.store.clone())
-        };
-        self.begin_on(centre, life, store)
+        let node = self.node(number);
+        self.begin_on(node.centre, node.life + 1, node.store)
     }
 
     fn begin_on(&self, centre: Centre, life: u8, store: Store) -> Stepped {
@@ -175,10 +169,7 @@ impl Pool {
         if let Some(stepped) = self.read().steps.get(&(number, step.clone())) {
             return stepped.clone();
         }
-        let message = match step {
-            Step::Message(_, message) => Some(self.read().messages[*message as usize].0.clone()),
-            _ => None,
-        };
+        let message = self.read().message_of(step);
         let mut node = self.node(number);
         let taken = catch_unwind(AssertUnwindSafe(|| node.take(&self.plan, step, message)));
         let origin = Origin::After(number, step.clone());
@@ -204,10 +195,7 @@ impl Pool {
             loop {
                 match &tables.nodes[at as usize].origin {
                     Origin::After(before, step) => {
-                        let message = match step {
-                            Step::Message(_, message) => Some(tables.messages[*message as usize].0.clone()),
-                            _ => None,
-                        };
+                        let message = tables.message_of(step);
                         steps.push((step.clone(), message));
                         at = *before;
                     }
@@ -233,8 +221,7 @@ impl Pool {
         let next = NodeNumber::try_from(tables.nodes.len()).expect("they fit into memory");
         let number = *tables.by_print.entry(print).or_insert(next);
         if number == next {
-            let known = Known { origin, life: node.life, store: node.store.clone(), facts: Rc::new(facts) };
-            tables.nodes.push(known);
+            tables.nodes.push(Known { origin, facts: Rc::new(facts) });
             if is_whole {
                 tables.leave(number, node);
             }
@@ -267,6 +254,12 @@ impl Pool {
 }
 
 impl Tables {
+    /// The message that a step brings.
+    fn message_of(&self, step: &Step) -> Option<FromCentre> {
+        let Step::Message(_, message) = step else { return None };
+        Some(self.messages[*message as usize].0.clone())
+    }
+
     /// Keeps a node for the first step from it. Most have one only.
     fn leave(&mut self, number: NodeNumber, node: Node) {
         self.left.insert(number, node);

@@ -101,11 +101,11 @@ impl Store {
     }
 
     fn is_taken(&self, transaction: &Transaction) -> bool {
-        let entries = transaction.writes().iter().filter_map(|write| match &write.operation {
-            Operation::Append { value: Value::Bytes(bytes), .. } => OutboxEntry::decode(bytes).ok(),
-            _ => None,
+        let mut entries = transaction.writes().iter().filter_map(|write| {
+            let Operation::Append { value: Value::Bytes(bytes), .. } = &write.operation else { return None };
+            OutboxEntry::decode(bytes).ok()
         });
-        entries.into_iter().any(|entry| matches!(entry, OutboxEntry::Transaction(own) if own.taken.is_some()))
+        entries.any(|entry| matches!(entry, OutboxEntry::Transaction(own) if own.taken.is_some()))
     }
 
     /// Whether the outcome of a transaction is known.
@@ -165,10 +165,9 @@ impl Store {
     pub fn place_about(&self, peer: &CentreName, column: &str) -> u64 {
         let key = RowKey::new(&[Value::from(peer.as_str())]).expect("a name is short");
         let row = self.rows.get(&(TableId::of("_centres"), key));
-        match row.and_then(|row| row.cell(ColumnId::of(column))) {
-            Some(CellState::Scalar(Value::Int(place))) => u64::try_from(*place).unwrap_or_default(),
-            _ => 0,
-        }
+        let state = row.and_then(|row| row.cell(ColumnId::of(column)));
+        let Some(CellState::Scalar(Value::Int(place))) = state else { return 0 };
+        u64::try_from(*place).unwrap_or_default()
     }
 
     fn rows(&self, interest: &Interest) -> Vec<RowAt> {

@@ -20,7 +20,7 @@ pub struct World {
     pub links: [[Link; CENTRES]; CENTRES],
     pub clients: Vec<Client>,
     pub made: Calls,
-    /// What the client saw when it made each transaction.
+    /// The view of the client when it made each transaction.
     pub depends: Vec<Calls>,
     used: Used,
     /// The property that does not hold.
@@ -228,7 +228,7 @@ impl Model {
         }
     }
 
-    /// What a data centre does at once.
+    /// The next thing that a data centre does at once.
     fn prompt(&self, world: &World, centre: Centre) -> Option<Action> {
         let (facts, is_eager) = (self.facts(world, centre), self.plan.pace == Pace::Eager);
         let is_due = |own: &Waiting| is_eager && own.is_known || own.is_taken && !self.plan.side_by_side;
