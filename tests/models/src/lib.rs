@@ -4,6 +4,7 @@
 //! world is in its [`Plan`].
 //! Source: docs/models.md, which says how states are told apart, and what is cut.
 
+pub mod centres;
 pub mod configurations;
 mod facts;
 mod fingerprint;
