@@ -21,7 +21,7 @@ pub struct Clocks {
 }
 
 impl Clocks {
-    /// At a start, where `last` is the last entry, which peers have before anything is shown. What was taken before it is not read again: any place may have
+    /// At a start, where `last` is the last transaction, which peers have before anything is shown. What was taken before it is not read again: any place may have
     /// been, until a peer says how far its outbox goes.
     pub fn new(own: CentreName, peers: &BTreeSet<CentreName>, last: Place) -> Clocks {
         let through = if last == Place::START { Place::START } else { Place::LAST };

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use iolite_logs::{PAGE_BYTES_MAX, PAGE_ENTRIES_MAX, Page, PageCells};
 use iolite_store::{Commit, RowAt};
 use iolite_values::{Cell, CellState, ListOrder, LogPages, Operation, Read, Value, Write};
-use iolite_wire::centres::Place;
+use iolite_wire::centres::{OutboxEntry, Place};
 
 use crate::tables;
 
@@ -20,6 +20,8 @@ pub struct Tail {
     /// Bytes of the entries of all pages before this one, those that were deleted among them.
     begins: u64,
     last: Place,
+    /// The last entry that is no mark, when the pages were read. If all that were read are marks, the last one of them.
+    last_transaction: Place,
 }
 
 /// Entries on their way to a page.
@@ -40,19 +42,31 @@ pub struct Append {
 impl Tail {
     /// After the last pages, in order: two at least, if there are so many, because the last one may be empty.
     pub fn of(last_pages: &[RowAt]) -> Tail {
-        let mut tail = Tail { page: 0, entries: 0, bytes: 0, begins: 0, last: Place::START };
+        let start = Place::START;
+        let mut tail = Tail { page: 0, entries: 0, bytes: 0, begins: 0, last: start, last_transaction: start };
         for row in last_pages {
             let Some(number) = tables::page_number(&row.key) else { continue };
             (tail.page, tail.entries, tail.bytes, tail.begins) = (number, 0, 0, begins(row));
             let page = Page::of(Some(&row.row));
             while let Some(entry) = page.entry(tail.entries) {
                 tail.add(entry.len());
+                if !matches!(OutboxEntry::decode(entry), Ok(OutboxEntry::Seen(_))) {
+                    tail.last_transaction = tail.last;
+                }
             }
             if page.is_closed() {
                 tail.turn();
             }
         }
+        if tail.last_transaction == start {
+            tail.last_transaction = tail.last;
+        }
         tail
+    }
+
+    /// The last entry by which anything may have been shown, when the pages were read: peers owe each other no news of marks, so nobody may wait for one.
+    pub fn last_transaction(&self) -> Place {
+        self.last_transaction
     }
 
     pub fn last(&self) -> Place {

@@ -25,6 +25,8 @@ pub struct Taking {
     link: Option<LinkId>,
     /// The store that answered on it.
     store: Option<StoreIncarnation>,
+    /// The store that answered last, on this link or an earlier one: what has come is of it.
+    known_store: Option<StoreIncarnation>,
     through: Place,
     /// The last place that has come.
     received: Place,
@@ -100,6 +102,7 @@ impl Taking {
         Taking {
             link: None,
             store: None,
+            known_store: None,
             through,
             received: through,
             window: VecDeque::new(),
@@ -136,6 +139,11 @@ impl Taking {
         self.store
     }
 
+    /// The store that what has come is of. It may be away, or gone for good.
+    pub fn known_store(&self) -> Option<StoreIncarnation> {
+        self.known_store
+    }
+
     pub fn through(&self) -> Place {
         self.through
     }
@@ -147,7 +155,7 @@ impl Taking {
 
     /// The peer serves the outbox of this store.
     pub fn following(&mut self, store: StoreIncarnation) {
-        (self.store, self.is_lost) = (Some(store), false);
+        (self.store, self.known_store, self.is_lost) = (Some(store), Some(store), false);
     }
 
     /// The peer has deleted what is lacking here, until it serves its outbox again: what is lacking may come by way of a third data centre.

@@ -80,7 +80,7 @@ impl Running {
         let taken = |peer: &&CentreName| rows.place(peer, Column::Taken) > Place::START;
         let marks = Marks::new(now, settings.peers.iter().filter(taken).cloned().collect());
         let (commits, recent, serving) = (Commits::new(at, last), Recent::new(last), BTreeMap::new());
-        let clocks = Clocks::new(settings.name.clone(), &settings.peers, last);
+        let clocks = Clocks::new(settings.name.clone(), &settings.peers, tail.last_transaction());
         Running { store, position: at, tail, commits, visible, clocks, rows, recent, taking, serving, marks, trimming }
     }
 
@@ -166,8 +166,10 @@ impl Centres {
             let differ = fed.transactions.iter().filter(|own| running.recent.differs(own)).count();
             taking.found_differing(differ as u64);
             marks.extend(fed.marks);
-            if taking.store().is_some() {
-                running.rows.want(peer, Column::Taken, taking.through(), taking.store());
+            // Also of a peer that is gone: nobody will tell it again after a restart.
+            let store = taking.known_store().or_else(|| running.rows.store(peer));
+            if store.is_some() {
+                running.rows.want(peer, Column::Taken, taking.through(), store);
             }
             starts.extend(taking.start(running.position, ignores_after).into_iter().map(|start| (peer.clone(), start)));
             if let Some((link, through)) = taking.tell(running.rows.place(peer, Column::Taken)) {
