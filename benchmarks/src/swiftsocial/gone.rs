@@ -1,7 +1,7 @@
 //! Memory of data centres for clients that wrote once, were acknowledged, and went.
 //!
-//! Invariant: it is measured when no store keeps an outcome any more and no history of the updates is kept. The same updates by few clients, who stay, are
-//! measured after that: what those take is not the clients'.
+//! Invariant: it is measured when no store keeps an outcome any more and no history of the updates is kept. A store that is idle forgets nothing, so a few
+//! updates come before each look. Few clients, who stay, make as many updates first: what those take is not the clients'.
 
 use std::time::{Duration, Instant};
 
@@ -24,45 +24,46 @@ const AT_ONCE: usize = 16;
 const FEW: u32 = 16;
 /// Stores keep history for a minute.
 const FORGOTTEN_AFTER: Duration = Duration::from_secs(75);
+/// Updates that make stores forget, and the pause after them.
+const LAST_UPDATES: u32 = 400;
+const LAST_PAUSE: Duration = Duration::from_secs(5);
 const ACKNOWLEDGED_WITHIN: Duration = Duration::from_secs(60);
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
-/// Measures after each number of clients, and once more after as many updates by few.
+/// Measures after updates by few clients, and then after each number of clients.
 ///
 /// # Errors
 /// When a client is refused, or outcomes are kept.
 pub async fn measure(cells: &mut Cells, group: &Group, network: &Network, numbers: &[u32]) -> anyhow::Result<()> {
+    let [first, .., last] = numbers else { bail!("--gone has two numbers of clients and more, such as 5000,35000") };
+    let updates = last.saturating_sub(*first);
     let nears: Vec<&Address> = group.nears().collect();
-    let (mut written, mut steps) = (0, Vec::new());
     // Who made the people went without acknowledging the last ones.
     let base = outcomes(group)?;
+    let mut steps = vec![settled(group, network, &nears, base).await?];
+    write_by_few(group, network, &nears, base, updates).await?;
+    steps.push(settled(group, network, &nears, base).await?);
+    push(cells, "few clients", updates, steps.last());
+    let mut written = 0;
     for number in numbers {
         while written < *number {
-            let last = (*number).min(written + TOGETHER);
-            come_and_go(group, network, &nears, base, written..last).await?;
-            written = last;
+            let next = (*number).min(written + TOGETHER);
+            come_and_go(group, network, &nears, base, written..next).await?;
+            written = next;
         }
-        steps.push(settled(group).await?);
+        steps.push(settled(group, network, &nears, base).await?);
         push(cells, "many clients", *number, steps.last());
     }
-    let (Some((first, from)), Some((last, to))) =
-        (numbers.iter().zip(&steps).next(), numbers.iter().zip(&steps).last())
-    else {
-        return Ok(());
-    };
-    let updates = last - first;
-    write_by_few(group, network, &nears, base, updates).await?;
-    let few = settled(group).await?;
-    push(cells, "few clients", updates, Some(&few));
-    for (place, ((from, to), few)) in from.iter().zip(to).zip(&few).enumerate() {
-        let mut ratio = |name: &str, after: u64, before: u64| {
+    let [begun, few, many, .., end] = &steps[..] else { return Ok(()) };
+    for (place, end) in end.iter().enumerate() {
+        let mut ratio = |name: &str, bytes: u64, before: u64| {
             let told = format!("{name}, data centre {place}");
-            cells.ratio(&told, after as f64 - before as f64, f64::from(updates));
+            cells.ratio(&told, bytes as f64 - before as f64, f64::from(updates));
         };
-        ratio("bytes_of_a_client", to.resident(), from.resident());
-        ratio("bytes_of_a_client_in_the_gateway", to.gateway, from.gateway);
-        ratio("bytes_of_a_client_in_the_store", to.store, from.store);
-        ratio("bytes_of_an_update_of_few", few.resident(), to.resident());
+        ratio("bytes_of_a_client", end.resident(), many[place].resident());
+        ratio("bytes_of_a_client_in_the_gateway", end.gateway, many[place].gateway);
+        ratio("bytes_of_a_client_in_the_store", end.store, many[place].store);
+        ratio("bytes_of_an_update_of_few", few[place].resident(), begun[place].resident());
     }
     Ok(())
 }
@@ -133,8 +134,10 @@ async fn acknowledged(group: &Group, base: f64) -> anyhow::Result<()> {
     }
 }
 
-async fn settled(group: &Group) -> anyhow::Result<Vec<Memory>> {
+async fn settled(group: &Group, network: &Network, nears: &[&Address], base: f64) -> anyhow::Result<Vec<Memory>> {
     tokio::time::sleep(FORGOTTEN_AFTER).await;
+    write_by_few(group, network, nears, base, LAST_UPDATES).await?;
+    tokio::time::sleep(LAST_PAUSE).await;
     group.memory()
 }
 
