@@ -9,6 +9,8 @@
 mod arm;
 mod cloud;
 mod comparison;
+mod failover;
+mod gone;
 mod group;
 mod held;
 mod ledger;
@@ -17,7 +19,9 @@ mod metadata;
 mod network;
 mod person;
 mod plan;
+mod plot;
 mod report;
+mod scatter;
 mod seat;
 mod several;
 mod staleness;
@@ -25,6 +29,7 @@ mod tables;
 mod tally;
 mod waiting;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -43,6 +48,7 @@ use crate::server::Server;
 pub use cloud::{CloudArguments, run_cloud};
 
 use arm::Arm;
+use failover::{FailKind, Failover, Failure};
 use ledger::{FreshAt, Ledger};
 use network::Network;
 use person::Person;
@@ -89,7 +95,19 @@ pub struct SwiftSocialOptions {
     /// For swiftsocial --centres: count the bytes of an update with these numbers of clients, one after the other
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=1000), conflicts_with = "miss_share")]
     pub metadata: Vec<u32>,
-    /// For swiftsocial --centres: how long a person waits before the next transaction [default: 0]
+    /// For swiftsocial --centres: a data centre is away between these seconds, such as eu@33..64; clients have one of --client-rtt-ms to each data centre
+    #[arg(long, value_name = "CENTRE@FROM..TO", conflicts_with_all = ["miss_share", "load", "staleness", "metadata"])]
+    pub fail: Option<Failure>,
+    /// For swiftsocial --fail: how it fails [default: cut]
+    #[arg(long, value_enum, requires = "fail")]
+    pub fail_kind: Option<FailKind>,
+    /// For swiftsocial --fail: where each transaction of one client goes, as a table (.csv) and a plot (.svg)
+    #[arg(long, value_name = "FILE", requires = "fail")]
+    pub scatter: Option<PathBuf>,
+    /// For swiftsocial --centres: the memory of data centres for these numbers of clients, each of which wrote once and went
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=1_000_000), conflicts_with_all = ["miss_share", "load", "staleness", "metadata", "fail"])]
+    pub gone: Vec<u32>,
+    /// For swiftsocial --centres: how long a person waits before the next transaction [default: 0, and 100 with --fail]
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u32).range(..=60_000))]
     pub pause_ms: Option<u32>,
     /// For swiftsocial --centres --beside cloud: rows that the server process caches for each connection [default: 128, as lists of friends grow and have to fit]
@@ -135,6 +153,8 @@ impl SwiftSocialOptions {
             ("--load", !self.load.is_empty()),
             ("--staleness", self.staleness),
             ("--metadata", !self.metadata.is_empty()),
+            ("--fail", self.fail.is_some()),
+            ("--gone", !self.gone.is_empty()),
             ("--pause-ms", self.pause_ms.is_some()),
             ("--cloud-cache-rows", self.cloud_cache_rows.is_some()),
         ];
@@ -171,6 +191,11 @@ impl SwiftSocialOptions {
             Question::Staleness
         } else if !self.load.is_empty() {
             Question::Load { clients: self.load.clone() }
+        } else if let Some(failure) = self.fail.clone() {
+            let (kind, scatter) = (self.fail_kind.unwrap_or_default(), self.scatter.clone());
+            Question::Failover(Failover { failure, kind, scatter })
+        } else if !self.gone.is_empty() {
+            Question::Memory { clients: self.gone.clone() }
         } else if !self.metadata.is_empty() {
             Question::Metadata { clients: self.metadata.clone() }
         } else {
@@ -210,9 +235,16 @@ fn several(arguments: &Arguments) -> anyhow::Result<Several> {
             check_clients(&run, arguments.clients)?;
             arguments.clients
         }
+        // They play nobody in particular.
+        Question::Memory { .. } => 0,
+        Question::Failover(failover) => {
+            failover.check(&run)?;
+            arguments.clients
+        }
     };
-    if matches!(run.question, Question::Staleness | Question::Metadata { .. }) && run.arms.len() > 1 {
-        bail!("--staleness and --metadata measure Iolite alone: leave out --beside");
+    let is_alone = !matches!(run.question, Question::Latency { .. } | Question::Load { .. });
+    if is_alone && run.arms.len() > 1 {
+        bail!("--staleness, --metadata, --gone and --fail measure Iolite alone: leave out --beside");
     }
     if clients_max > network.users {
         bail!("--clients: each client is one of the --users");
@@ -227,7 +259,11 @@ fn shape(arguments: &Arguments) -> Shape {
         cache_rows: options.cache_rows.unwrap_or(512),
         seconds: Duration::from_secs(u64::from(arguments.seconds)),
         delay: Duration::from_millis(u64::from(arguments.delay_ms())),
-        pause: Duration::from_millis(u64::from(options.pause_ms.unwrap_or_default())),
+        pause: Duration::from_millis(u64::from(options.pause_ms.unwrap_or(if options.fail.is_some() {
+            100
+        } else {
+            0
+        }))),
     }
 }
 
@@ -275,7 +311,8 @@ async fn measure(
     for number in 0..shape.clients {
         let device = devices.folder(&format!("device-{number}"), None)?;
         let (user, rows) = (network.played_by(number, shape.clients), shape.cache_rows as usize);
-        let device = Device::open(far, network, user, rows, &device, UpdateEnds::Durable).await?;
+        let options = iolite::Options::new().directory(device);
+        let device = Device::open(far, network, user, rows, options, UpdateEnds::Durable).await?;
         people.push(Person::new(Seat::Device(device), network, user, mix, shape, 0));
     }
     let begun = Instant::now();

@@ -32,6 +32,10 @@ impl Held {
         Ok(held)
     }
 
+    pub fn nothing() -> Held {
+        Held { pages: Vec::new(), rows_max: 0 }
+    }
+
     /// Lets go of pages until the others have so many rows at most.
     pub fn keep_within(&mut self) {
         while self.rows() > self.rows_max && self.pages.len() > 1 {

@@ -12,6 +12,7 @@ use super::Shape;
 use super::ledger::{Holder, Ledger};
 use super::network::{Network, User};
 use super::plan::{Kind, Mix, Plan, Plans};
+use super::scatter::Scatter;
 use super::seat::{Call, Seat, Written};
 use super::staleness::Watcher;
 use super::tables::{Befriend, Page, Post, Status, page};
@@ -31,6 +32,7 @@ pub struct Person {
     pub tally: Tally,
     pub ledger: Ledger,
     pub watched: Option<Watcher>,
+    pub scatter: Option<Scatter>,
     seat: Seat,
     user: User,
     plans: Plans,
@@ -46,7 +48,18 @@ impl Person {
     pub fn new(seat: Seat, network: &Network, user: User, mix: Mix, shape: Shape, round: u32) -> Person {
         let plans = Plans::of(network, mix, user);
         let (tally, ledger, seen) = (Tally::default(), Ledger::default(), BTreeMap::new());
-        Person { tally, ledger, watched: None, seat, user, plans, shape, seen, posts: u64::from(round) << 32 }
+        Person {
+            tally,
+            ledger,
+            watched: None,
+            scatter: None,
+            seat,
+            user,
+            plans,
+            shape,
+            seen,
+            posts: u64::from(round) << 32,
+        }
     }
 
     /// A closed loop: the next transaction begins when the one before has ended, after a pause.
@@ -64,7 +77,11 @@ impl Person {
             let plan = self.plans.next();
             let called = Instant::now();
             let waited = self.run(plan, called, fast).await?;
-            self.tally.record(plan.kind, waited, called.elapsed(), fast);
+            let took = called.elapsed();
+            self.tally.record(plan.kind, waited, took, fast);
+            if let Some(scatter) = &mut self.scatter {
+                scatter.add(plan.kind, waited, called, took);
+            }
             if number.is_multiple_of(LOOKS_EVERY) {
                 self.seat.keep_within();
             }
@@ -117,8 +134,11 @@ impl Person {
         let call = self.call(plan)?;
         let Written { waited, shown, handle } = self.seat.write(&call).await?;
         self.tally.record_shown(shown.duration_since(called), fast);
-        if let (Some(watched), Some(handle)) = (&self.watched, handle) {
-            watched.wrote(&call, handle);
+        if let (Some(watched), Some(handle)) = (&self.watched, &handle) {
+            watched.wrote(&call, handle.clone());
+        }
+        if let (Some(scatter), Some(handle)) = (&self.scatter, handle) {
+            scatter.wrote(plan.kind, called, handle);
         }
         Ok(waited)
     }
@@ -145,6 +165,10 @@ impl Person {
             }
             Kind::Page | Kind::Friends | Kind::Stranger => bail!("{} writes nothing", plan.kind.name()),
         })
+    }
+
+    pub fn name(&self) -> String {
+        self.user.name()
     }
 
     /// The client of the person's device, and the people whose pages it holds.

@@ -1,6 +1,5 @@
 //! The place where a person's transactions run: the person's own device, or a server process in the data centre.
 
-use std::path::Path;
 use std::time::Instant;
 
 use iolite::{Client, MutationHandle, MutationStatus, Options, View};
@@ -114,7 +113,7 @@ impl Seat {
 }
 
 impl Device {
-    /// Connects and fetches the pages that are held.
+    /// Connects and fetches the pages that are held. `options` say in which folder the device keeps them.
     ///
     /// # Errors
     /// When the server refuses the client, or does not have the people.
@@ -123,14 +122,23 @@ impl Device {
         network: &Network,
         user: User,
         cache_rows: usize,
-        folder: &Path,
+        options: Options,
         update_ends: UpdateEnds,
     ) -> anyhow::Result<Device> {
-        let options = Options::new().directory(folder).cache_bytes_max(cache_rows * ROW_BYTES).user(user.name());
+        let options = options.cache_bytes_max(cache_rows * ROW_BYTES).user(user.name());
         let client = connect(at, options).await?;
         let people: Vec<User> = [user].into_iter().chain(network.known(user)).collect();
         let held = Held::fetch(&client, &people, cache_rows).await?;
         Ok(Device { client, held, update_ends })
+    }
+
+    /// The same client again, which holds nothing more, for a second loop.
+    pub fn beside(&self) -> Device {
+        Device { client: self.client.clone(), held: Held::nothing(), update_ends: self.update_ends }
+    }
+
+    pub fn client(&self) -> &Client {
+        &self.client
     }
 }
 

@@ -16,6 +16,7 @@ use tokio::sync::Barrier;
 use super::arm::{Arm, Runs};
 use super::cloud::Caller;
 use super::comparison::Comparison;
+use super::failover::Failover;
 use super::group::{Group, GroupSetup};
 use super::ledger::{self, FreshAt, Ledger};
 use super::network::Network;
@@ -24,7 +25,7 @@ use super::plan::Mix;
 use super::seat::{Device, Seat};
 use super::staleness::{Staleness, Versions, Watcher};
 use super::tally::Tally;
-use super::{Shape, loading, metadata, report};
+use super::{Shape, gone, loading, metadata, report};
 use crate::arguments::Durability;
 use crate::cells::Cells;
 
@@ -58,6 +59,11 @@ pub enum Question {
     },
     Staleness,
     Metadata {
+        clients: Vec<u32>,
+    },
+    Failover(Failover),
+    /// Numbers of clients that wrote once and went.
+    Memory {
         clients: Vec<u32>,
     },
 }
@@ -97,12 +103,23 @@ impl Several {
     /// When a group does not start, or a client fails. What the run found wrong is in the exit code.
     pub fn run(&self, json: bool) -> anyhow::Result<ExitCode> {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-        let mut cells = Cells::new(&report::name(), self.settings());
+        let mut settings = self.settings();
+        if let Question::Failover(failover) = &self.question {
+            failover
+                .settings()
+                .as_object()
+                .into_iter()
+                .flatten()
+                .for_each(|(name, value)| settings[name] = value.clone());
+        }
+        let mut cells = Cells::new(&report::name(), settings);
         match &self.question {
             Question::Latency { miss_shares } => runtime.block_on(self.latency(&mut cells, miss_shares))?,
             Question::Load { clients } => runtime.block_on(self.load(&mut cells, clients))?,
             Question::Staleness => runtime.block_on(self.staleness(&mut cells))?,
             Question::Metadata { clients } => runtime.block_on(self.metadata(&mut cells, clients))?,
+            Question::Memory { clients } => runtime.block_on(self.memory(&mut cells, clients))?,
+            Question::Failover(failover) => runtime.block_on(failover.measure(self, &mut cells))?,
         }
         cells.print(json)
     }
@@ -195,6 +212,14 @@ impl Several {
         }
         Ok(())
     }
+
+    async fn memory(&self, cells: &mut Cells, clients: &[u32]) -> anyhow::Result<()> {
+        for &centres in &self.centres {
+            let town = Town::found(self, Arm::Ours, centres).await?;
+            gone::measure(cells, &town.group, &self.network, clients).await?;
+        }
+        Ok(())
+    }
 }
 
 impl Town<'_> {
@@ -210,6 +235,7 @@ impl Town<'_> {
                 Runs::OnDevices(_) => None,
                 Runs::InDataCentres => Some(several.cloud_cache_rows),
             },
+            failing: None,
         };
         let group = Group::start(&setup).await?;
         let mut nears = group.nears();
@@ -262,7 +288,8 @@ impl Town<'_> {
                 let folder = self.group.folder(&format!("device-{}-{number}", self.rounds))?;
                 let at = self.group.far_gateway(centre, rtt);
                 let rows = shape.cache_rows as usize;
-                Seat::Device(Device::open(&at, network, user, rows, &folder, update_ends).await?)
+                let options = iolite::Options::new().directory(folder);
+                Seat::Device(Device::open(&at, network, user, rows, options, update_ends).await?)
             }
         };
         let shape = Shape { delay: client_rtts[rtt], clients, ..*shape };
