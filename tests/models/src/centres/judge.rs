@@ -1,4 +1,4 @@
-//! What must never be in a world of data centres, and what a search has to meet.
+//! Properties that hold in every world of data centres, and sights that a search has to meet.
 
 use super::node::Calls;
 use super::plan::CENTRES;
