@@ -6,7 +6,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import react from "@vitejs/plugin-react";
 import { defineConfig, type Plugin } from "vite";
 
-import { tellCentres } from "./tellCentres";
+import { tellCentres } from "./tellCentres.ts";
 
 const APP = process.env["npm_package_name"] ?? "example";
 const SERVER = process.env["IOLITE_SERVER"] ?? "http://127.0.0.1:7777";
