@@ -7,6 +7,8 @@ export async function centresOfServer(): Promise<Centres | undefined> {
   const response = await fetch("/iolite.json", { cache: "no-store" }).catch(() => undefined);
   const { centres } = ((await response?.json().catch(() => undefined)) ?? {}) as { centres?: Centres };
   const preferred = new URLSearchParams(location.search).get("centre") ?? "";
-  const addresses = centres?.[preferred];
-  return addresses === undefined ? centres : { [preferred]: addresses, ...centres };
+  if (centres === undefined || !Object.hasOwn(centres, preferred)) {
+    return centres;
+  }
+  return { [preferred]: centres[preferred] ?? [], ...centres };
 }

@@ -17,11 +17,13 @@ export function Events() {
     <aside className="events card" tabIndex={-1} aria-label="Events">
       <h2>Events</h2>
       {events?.length === 0 && <small>None is planned.</small>}
-      <ul>
-        {events?.map((event) => (
-          <OneEvent key={event.id} event={event} />
-        ))}
-      </ul>
+      {events !== undefined && events.length > 0 && (
+        <ul>
+          {events.map((event) => (
+            <OneEvent key={event.id} event={event} />
+          ))}
+        </ul>
+      )}
       <PlanButton />
     </aside>
   );
@@ -67,7 +69,7 @@ function OneEvent({ event: { id, by, title, at, guests } }: { event: Event }) {
         {new Date(at).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" })}, by <PersonLink id={by} />
       </small>
       <p className="guests">{names.length === 0 ? "Nobody comes yet." : `${names.join(", ")} ${names.length === 1 ? "comes" : "come"}.`}</p>
-      <div className="answers">
+      <div className="attending">
         <button type="button" aria-label={`I come to “${title}”`} aria-pressed={comes} onClick={() => attend({ id, me, comes: !comes })}>
           I come
         </button>

@@ -71,7 +71,7 @@ function Friendship({ other: { id, name, friends, requests } }: { other: Person 
     : isAsked
       ? [accept, `Accept ${name} as my friend`, true]
       : requests.has(me)
-        ? [withdraw, `Ask ${name} no more`, false]
+        ? [withdraw, "Take back my request", false]
         : [ask, `Ask ${name} to be my friend`, true];
   return (
     <p className="friendship">
