@@ -6,12 +6,14 @@ import { readdirSync, readFileSync } from "node:fs";
 import react from "@vitejs/plugin-react";
 import { defineConfig, type Plugin } from "vite";
 
+import { tellCentres } from "./tellCentres.ts";
+
 const APP = process.env["npm_package_name"] ?? "example";
 const SERVER = process.env["IOLITE_SERVER"] ?? "http://127.0.0.1:7777";
 
 export default defineConfig({
   root: process.cwd(),
-  plugins: [react(), serviceWorker()],
+  plugins: [react(), serviceWorker(), tellCentres()],
   build: { target: "es2022", assetsInlineLimit: 0 },
   server: { proxy: { "/sync": { target: SERVER, ws: true }, "/blobs": { target: SERVER, ws: true }, "/iolite.json": SERVER } },
 });

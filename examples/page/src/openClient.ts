@@ -2,12 +2,16 @@
 
 import { type Client, createClient, type ClientOptions, developmentServer, type Schema } from "@iolite/client";
 
+import { centresOfServer } from "./centresOfServer";
+
 type Options<S extends Schema, M> = Pick<ClientOptions<S, M>, "schema" | "mutators" | "name" | "paused">;
 
 export async function openClient<S extends Schema, M>(options: Options<S, M>): Promise<Client<S, M>> {
-  const server = await developmentServer();
-  const client = await createClient({ ...server, ...options, user: "developer" });
-  renewToken(client, server.token);
+  const { url, token } = await developmentServer();
+  const centres = await centresOfServer();
+  const server = centres === undefined ? { url } : { centres };
+  const client = await createClient({ ...server, ...options, token, user: "developer" });
+  renewToken(client, token);
   return client;
 }
 

@@ -4,7 +4,9 @@ import { useClient, useReactive } from "@iolite/react";
 import { NetworkSwitch, Refusals, SyncChip, useRoute } from "examples-page";
 import { useEffect, useState } from "react";
 
+import { CentreChip } from "./CentreChip";
 import { Door } from "./Door";
+import { Events } from "./Events";
 import { People } from "./People";
 import { Posts } from "./Posts";
 import { Profile } from "./Profile";
@@ -31,6 +33,7 @@ export function App() {
         <p className="title">
           <a href="#/">Wall</a>
         </p>
+        <CentreChip />
         <div className="corner">
           <SyncChip />
           <NetworkSwitch />
@@ -47,6 +50,7 @@ export function App() {
         <TownContext value={{ me, people, progress }}>
           <Wall key={shown} owner={shown} />
           <People shown={shown} onLeave={() => setMe(null)} />
+          <Events />
         </TownContext>
       )}
     </div>

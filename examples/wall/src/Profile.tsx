@@ -1,7 +1,7 @@
-/** A person: what they say of themselves, their visits and their friends. */
+/** A person: what they say of themselves, their visits, their friends, and who asks to be one. */
 
 import { useMutation } from "@iolite/react";
-import { type FormEvent, useId, useState } from "react";
+import { type FormEvent, type MouseEvent, useId, useState } from "react";
 
 import { Face } from "./Face";
 import { Mark } from "./Mark";
@@ -14,7 +14,7 @@ export function Profile({ person }: { person: Person }) {
   const { me, progress } = useTown();
   const { id, name, visits } = person;
   return (
-    <section className="profile card" aria-label={`About ${name}`}>
+    <section className="profile card" tabIndex={-1} aria-label={`About ${name}`}>
       <Face name={name} />
       <div className="about">
         <h1>{name}</h1>
@@ -23,7 +23,7 @@ export function Profile({ person }: { person: Person }) {
           Visits: <span data-visits={visits}>{visits}</span> <Mark progress={progress(subjects.visits(id))} />
         </small>
       </div>
-      {id !== me && <Befriend other={person} />}
+      {id === me ? <Requests person={person} /> : <Friendship other={person} />}
       <Friends person={person} />
     </section>
   );
@@ -61,17 +61,56 @@ function Status({ person: { id, status } }: { person: Person }) {
   );
 }
 
-function Befriend({ other: { id, name, friends } }: { other: Person }) {
-  const { me } = useTown();
-  const [befriend, unfriend] = [useMutation("befriend"), useMutation("unfriend")];
-  return friends.has(me) ? (
-    <button type="button" onClick={() => unfriend({ me, other: id })}>
-      Remove {name} from my friends
-    </button>
-  ) : (
-    <button type="button" className="main" onClick={() => befriend({ me, other: id })}>
-      Make {name} my friend
-    </button>
+/** The next step to be friends with somebody, or back. */
+function Friendship({ other: { id, name, friends, requests } }: { other: Person }) {
+  const { me, people, progress } = useTown();
+  const [ask, withdraw, accept, unfriend] = [useMutation("ask"), useMutation("withdraw"), useMutation("accept"), useMutation("unfriend")];
+  const isAsked = people.find((person) => person.id === me)?.requests.has(id) ?? false;
+  const [step, words, isMain] = friends.has(me)
+    ? [unfriend, `Remove ${name} from my friends`, false]
+    : isAsked
+      ? [accept, `Accept ${name} as my friend`, true]
+      : requests.has(me)
+        ? [withdraw, "Take back my request", false]
+        : [ask, `Ask ${name} to be my friend`, true];
+  return (
+    <p className="friendship">
+      <button type="button" className={isMain ? "main" : undefined} onClick={() => step({ me, other: id })}>
+        {words}
+      </button>
+      {requests.has(me) && <Mark progress={progress(subjects.friends(me, id))} />}
+    </p>
+  );
+}
+
+/** The people who ask to be one's friends. A friend is none of them, though one device may ask while another one accepts. */
+function Requests({ person: { requests, friends } }: { person: Person }) {
+  const { me, nameOf } = useTown();
+  const [accept, decline] = [useMutation("accept"), useMutation("decline")];
+  const open = [...requests].filter((id) => !friends.has(id));
+  const answer = ({ currentTarget }: MouseEvent, step: typeof accept, other: string): void => {
+    // The buttons go with the request.
+    currentTarget.closest("section")?.focus();
+    step({ me, other });
+  };
+  return (
+    open.length > 0 && (
+      <ul className="requests" aria-label="Who asks to be your friend">
+        {open.map((other) => (
+          <li key={other} data-request={other}>
+            <span>
+              <PersonLink id={other} /> asks to be your friend.
+            </span>
+            <button type="button" className="main" aria-label={`Accept ${nameOf(other)}`} onClick={(event) => answer(event, accept, other)}>
+              Accept
+            </button>
+            <button type="button" aria-label={`Decline ${nameOf(other)}`} onClick={(event) => answer(event, decline, other)}>
+              Decline
+            </button>
+          </li>
+        ))}
+      </ul>
+    )
   );
 }
 

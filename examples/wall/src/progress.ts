@@ -14,6 +14,7 @@ export const subjects = {
   status: (id: string) => `the status of ${id}`,
   friends: (one: string, other: string) => `the friends ${[one, other].sort().join(" and ")}`,
   post: (id: string) => `the post ${id}`,
+  event: (id: string) => `the event ${id}`,
 };
 
 interface Arguments {
@@ -35,11 +36,16 @@ function subjectOf({ name, args }: PendingMutation): string | undefined {
       return subjects.visits(id);
     case "say":
       return subjects.status(id);
-    case "befriend":
+    case "ask":
+    case "withdraw":
+    case "accept":
     case "unfriend":
       return subjects.friends(me, other);
     case "write":
       return subjects.post(id);
+    case "plan":
+    case "attend":
+      return subjects.event(id);
     default:
       return undefined;
   }

@@ -11,12 +11,28 @@ import type { Processes } from "./ioliteServer.js";
 const run = promisify(execFile);
 
 /** What `iolite cluster status --json` says of a node. */
-interface Node {
+export interface Node {
   readonly role: "store" | "gateway";
   readonly pid: number | null;
   /** Like `127.0.0.1:7777`. */
   readonly address: string;
   readonly log: string;
+}
+
+/** All nodes of the cluster in a folder. */
+export async function nodesOf(program: string, folder: string): Promise<readonly Node[]> {
+  // It fails when a node does not run, and tells all the same.
+  const { stdout } = await run(program, ["cluster", "status", "--data", folder, "--json"]).catch((error: { stdout: string }) => error);
+  return (JSON.parse(stdout) as { nodes: Node[] }).nodes;
+}
+
+/** Resolves when none of the nodes runs any more. */
+export async function killAll(nodes: () => Promise<readonly Node[]>): Promise<void> {
+  const pids = (await nodes()).flatMap((node) => node.pid ?? []);
+  pids.forEach((pid) => process.kill(pid, "SIGKILL"));
+  while ((await nodes()).some((node) => node.pid !== null)) {
+    await sleep(10);
+  }
 }
 
 export class ClusterProcesses implements Processes {
@@ -51,19 +67,13 @@ export class ClusterProcesses implements Processes {
     if (signal === "SIGTERM") {
       await this.#cluster("down");
     } else {
-      const pids = (await this.#nodes()).flatMap((node) => node.pid ?? []);
-      pids.forEach((pid) => process.kill(pid, "SIGKILL"));
-      while ((await this.#nodes()).some((node) => node.pid !== null)) {
-        await sleep(10);
-      }
+      await killAll(() => this.#nodes());
     }
     await this.#readLogs();
   }
 
-  async #nodes(): Promise<readonly Node[]> {
-    // It fails when a node does not run, and tells all the same.
-    const { stdout } = await this.#cluster("status", "--json").catch((error: { stdout: string }) => error);
-    return (JSON.parse(stdout) as { nodes: Node[] }).nodes;
+  #nodes(): Promise<readonly Node[]> {
+    return nodesOf(this.program, this.#folder);
   }
 
   async #readLogs(): Promise<void> {

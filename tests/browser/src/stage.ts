@@ -30,6 +30,8 @@ export interface PersonOptions extends BrowserContextOptions {
   readonly direct?: boolean;
   /** What is sent takes so long in each direction. */
   readonly delayMs?: number;
+  /** The path at which they come to the page. */
+  readonly path?: string;
 }
 
 export interface Staging<S extends Server, P extends Visitor> {
@@ -71,14 +73,14 @@ async function join<S extends Server, P extends Visitor>(
   server: Server,
   people: P[],
   name: string,
-  { direct = false, delayMs = 0, ...options }: PersonOptions = {},
+  { direct = false, delayMs = 0, path = "/", ...options }: PersonOptions = {},
 ): Promise<P> {
   const link = direct ? directTo(server.port) : await linkTo(server.port, delayMs);
   const context = await browser.newContext({ viewport: { width: 1280, height: 820 }, ...options });
   await context.addInitScript((name) => localStorage.setItem("examples.name", name), name);
   const person = new Person(name, context, link);
   people.push(person);
-  await person.open();
+  await person.open(path);
   return person;
 }
 

@@ -190,17 +190,21 @@ test("a wall is entered, written on and cleaned, and a friend is made, by keyboa
       "BBen",
       "Be somebody else",
       "Open this in a second window",
+      "Plan an event",
     ]);
     await tabTo(ben.page, /Ada$/);
     await ben.page.keyboard.press("Enter");
-    await untilShown(ben, "button", "Make Ada my friend");
-    await tabTo(ben.page, "Make Ada my friend");
+    await untilShown(ben, "button", "Ask Ada to be my friend");
+    await tabTo(ben.page, "Ask Ada to be my friend");
     await ben.page.keyboard.press("Space");
     await tabTo(ben.page, "Write on the wall of Ada");
     await ben.page.keyboard.type("Snow!");
     await ben.page.keyboard.press("Tab");
     await ben.page.keyboard.press("Enter");
-    await ada.page.locator('[data-friend="ben"]').waitFor();
+    await untilShown(ada, "button", "Accept Ben");
+    await tabTo(ada.page, "Accept Ben");
+    await ada.page.keyboard.press("Enter");
+    await ben.page.locator('[data-friend="ben"]').waitFor();
     await ada.page.locator('[data-post="Snow!"]').waitFor();
     await tabTo(ada.page, "Delete “Snow!”");
     await ada.page.keyboard.press("Enter");

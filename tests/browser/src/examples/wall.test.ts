@@ -1,11 +1,13 @@
-/** Walls that two devices write without a network: nothing is in conflict, and both come to show the same. */
+/** Walls that two devices write without a network, and walls on several data centres: nothing is in conflict, and all come to show the same. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { assertAccessible } from "../accessible.js";
+import { onStageOf } from "../stage.js";
 import { untilEqual } from "../until.js";
-import type { Visitor } from "../visitor.js";
+import { Visitor } from "../visitor.js";
+import { startCentres } from "./centres.js";
 import { onStage, PHONE, savePicture } from "./stage.js";
 
 const NARROW = { ...PHONE, viewport: { width: 360, height: 740 } };
@@ -69,10 +71,11 @@ async function cutOff(person: Visitor): Promise<void> {
 async function changeAda(person: Visitor): Promise<void> {
   const { name, page } = person;
   await visit(person, "Ada");
-  await page.getByRole("button", { name: "Make Ada my friend" }).click();
+  await page.getByRole("button", { name: "Ask Ada to be my friend" }).click();
   await write(person, `${name} greets Ada.`);
   await leave(person);
   await page.getByRole("list", { name: "People who are here" }).getByRole("button", { name: "Ada" }).click();
+  await page.getByRole("button", { name: `Accept ${name}` }).click();
   await say(person, `Seen by ${name}`);
   await untilWall(person, { visits: "1", friends: [name.toLowerCase()], status: `Seen by ${name}`, posts: [`${name} greets Ada.`] });
   await untilMarks(person, "here", 4);
@@ -120,4 +123,61 @@ test("what two devices did to one person without a network is merged, and both s
     for (const one of [ben, cleo]) {
       await untilWall(one, { visits: "2", friends: ["cleo"], status: "Seen by Cleo", posts: ["Ben greets Ada."] });
     }
+  }));
+
+async function untilCentre(person: Visitor, centre: string): Promise<void> {
+  await untilEqual(`the data centre of ${person.name}`, () => person.page.locator("[data-centre]").getAttribute("data-centre"), centre);
+}
+
+/** Notes in the page each moment at which it shows no post or no event. */
+async function watchForLosses(person: Visitor): Promise<() => Promise<number>> {
+  await person.page.evaluate(() => {
+    const losses: string[] = [];
+    Object.assign(window, { losses });
+    const look = (): void => ["[data-post]", "[data-event]"].filter((what) => !document.querySelector(what)).forEach((what) => losses.push(what));
+    new MutationObserver(look).observe(document.body, { subtree: true, childList: true, attributes: true });
+  });
+  return () => person.page.evaluate(() => (window as unknown as { losses: string[] }).losses.length);
+}
+
+test("two people on two data centres share a wall and an event, and both go on when one data centre is killed", () =>
+  onStageOf({ start: () => startCentres("wall"), Person: Visitor }, async ({ server, person }) => {
+    const [ada, ben] = await Promise.all([
+      person("Ada", { direct: true, path: "/?centre=eu" }),
+      person("Ben", { direct: true, path: "/?centre=us", ...NARROW }),
+    ]);
+    await enter(ada, "Ada");
+    await enter(ben, "Ben");
+    await untilCentre(ada, "eu");
+    await untilCentre(ben, "us");
+    await visit(ada, "Ben");
+    await ada.page.getByRole("button", { name: "Ask Ben to be my friend" }).click();
+    await write(ada, "Snow in the north.");
+    await ben.page.getByRole("button", { name: "Accept Ada" }).click();
+    await ben.page.getByRole("button", { name: "Plan an event" }).click();
+    await ben.page.getByRole("textbox", { name: "Title" }).fill("Tea");
+    await ben.page.getByLabel("Time").fill("2027-01-06T15:00");
+    await ben.page.getByRole("button", { name: "Plan it" }).click();
+    await ada.page.getByRole("button", { name: "I come to “Tea”" }).click();
+    await ben.page.locator('[data-event="Tea"][data-guests="ada ben"]').waitFor();
+    const wall = { visits: "1", friends: ["ada"], status: "" };
+    for (const one of [ada, ben]) {
+      await untilWall(one, { ...wall, posts: ["Snow in the north."] });
+    }
+
+    const losses = await watchForLosses(ada);
+    ada.expectNetworkErrors();
+    await server.kill("eu");
+    await write(ada, "Our data centre is gone.");
+    await untilWall(ben, { ...wall, posts: ["Our data centre is gone.", "Snow in the north."] });
+    await untilCentre(ada, "us");
+    await ada.untilOnline();
+    await write(ben, "Here it is not.");
+    for (const one of [ada, ben]) {
+      await untilWall(one, { ...wall, posts: ["Here it is not.", "Our data centre is gone.", "Snow in the north."] });
+      await one.untilPending(0);
+      await savePicture(one, `wall-centres-${one.name.toLowerCase()}`);
+    }
+    assert.equal(await losses(), 0, "the page showed what it had while it moved");
+    await assertAccessible(ada.page, "a wall of several data centres");
   }));
