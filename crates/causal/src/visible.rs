@@ -49,7 +49,7 @@ pub enum Passed {
 }
 
 impl Visible {
-    /// The feed begins at `position`, where `last` is the last entry. Nothing is shown before that one is in K data centres.
+    /// The feed begins at `position`, where `last` is the last transaction. Nothing is shown before that one is in K data centres.
     pub fn new(k: usize, position: Timestamp, last: Place) -> Visible {
         let mut open = VecDeque::new();
         if last > Place::START {

@@ -71,7 +71,7 @@ impl Running {
         let Outbox { tail, trimming, rows } = read;
         let last = tail.last();
         let k = if settings.broken == Broken::ShowBeforeDurable { 1 } else { settings.k };
-        let mut visible = Visible::new(k, at, last);
+        let mut visible = Visible::new(k, at, tail.last_transaction());
         let mut taking = BTreeMap::new();
         for peer in &settings.peers {
             visible.applied(peer, rows.place(peer, Column::Applied));

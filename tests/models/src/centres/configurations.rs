@@ -12,7 +12,6 @@ pub fn one_call() -> Plan {
         side_by_side: false,
         bounds: Bounds::default(),
         broken: Broken::Nothing,
-        except: None,
     }
 }
 

@@ -67,8 +67,7 @@ pub fn fault(model: &Model, world: &World) -> Option<&'static str> {
         (ENDLESS, facts.iter().all(|own| own.entries.iter().filter(|entry| entry.call.is_none()).count() <= marks_max)),
     ];
     let fault = checks.into_iter().find(|(_, holds)| !holds).map(|(name, _)| name);
-    let fault = fault.or_else(|| fault_of_end(model, world, &facts));
-    fault.filter(|name| model.plan.except != Some(*name))
+    fault.or_else(|| fault_of_end(model, world, &facts))
 }
 
 fn fault_of_end(model: &Model, world: &World, facts: &[std::rc::Rc<Facts>]) -> Option<&'static str> {

@@ -19,8 +19,6 @@ pub struct Plan {
     pub side_by_side: bool,
     pub bounds: Bounds,
     pub broken: Broken,
-    /// A property that is known to be violated, and not looked at.
-    pub except: Option<&'static str>,
 }
 
 /// A transaction of a client.
