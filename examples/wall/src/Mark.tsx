@@ -2,7 +2,12 @@
 
 import type { Progress } from "./progress";
 
-const WORDS: Readonly<Record<Progress, string>> = { here: "on this device", sent: "sent", confirmed: "confirmed" };
+const WORDS: Readonly<Record<Progress, string>> = {
+  here: "on this device",
+  sent: "sent",
+  stored: "in one data centre",
+  confirmed: "confirmed",
+};
 
 export function Mark({ progress }: { progress: Progress }) {
   return (

@@ -3,10 +3,11 @@
  * "sent" of what it may have sent.
  */
 
-import type { PendingMutation } from "@iolite/client";
+import type { PendingMutation, PendingStatus } from "@iolite/client";
 import { usePending } from "@iolite/react";
 
-export type Progress = "here" | "sent" | "confirmed";
+/** `stored`: one of several data centres has it. It is confirmed once a second one does. */
+export type Progress = "here" | "sent" | "stored" | "confirmed";
 
 /** Names for the things that change. */
 export const subjects = {
@@ -25,8 +26,15 @@ interface Arguments {
 
 /** The answer says how far the last change of a subject is. */
 export function useProgress(): (subject: string) => Progress {
-  const open = new Map(usePending().map((call) => [subjectOf(call), call.status.sent ? "sent" : "here"] as const));
+  const open = new Map(usePending().map((call) => [subjectOf(call), progressOf(call.status)] as const));
   return (subject) => open.get(subject) ?? "confirmed";
+}
+
+function progressOf({ sent, centres = 0 }: PendingStatus): Progress {
+  if (centres > 0) {
+    return "stored";
+  }
+  return sent ? "sent" : "here";
 }
 
 function subjectOf({ name, args }: PendingMutation): string | undefined {
