@@ -43,11 +43,20 @@ pub struct Centres {
     purposes: BTreeMap<u64, Purpose>,
     own_requests: u64,
     names: OwnNames,
-    /// Since when something is held back, and when the store is told so next.
-    holding: Option<(Instant, Instant)>,
+    holding: Option<Holding>,
     /// Why no client is served, as it was told.
     lost: Option<String>,
     outputs: VecDeque<Output>,
+}
+
+/// Something is held back.
+#[derive(Clone, Copy, Debug)]
+struct Holding {
+    /// From where on, and since when that is so.
+    from: Timestamp,
+    since: Instant,
+    /// When the store is told so next.
+    next: Instant,
 }
 
 #[derive(Debug)]
@@ -157,12 +166,16 @@ impl Centres {
             return;
         };
         let now = self.now.instant;
-        let (since, next) = *self.holding.get_or_insert((now, now + HOLD_EVERY));
-        if now.since(since) > HELD_FOR_MAX {
+        let holding = self.holding.get_or_insert(Holding { from, since: now, next: now + HOLD_EVERY });
+        // Under steady load something is always held back. It is stuck only if the same is.
+        if from > holding.from {
+            (holding.from, holding.since) = (from, now);
+        }
+        if now.since(holding.since) > HELD_FOR_MAX {
             running.visible.drop_held();
             self.holding = None;
-        } else if now >= next {
-            self.holding = Some((since, now + HOLD_EVERY));
+        } else if now >= holding.next {
+            holding.next = now + HOLD_EVERY;
             self.emit(Output::Hold(from));
         }
     }
@@ -205,7 +218,7 @@ impl Machine for Centres {
             Stage::Running(running) => running.marks.deadline(),
             Stage::Away | Stage::Reading(_) => None,
         };
-        [self.holding.map(|(_, next)| next), mark].into_iter().flatten().min()
+        [self.holding.map(|holding| holding.next), mark].into_iter().flatten().min()
     }
 
     fn on_deadline(&mut self, now: Now) {

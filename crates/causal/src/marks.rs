@@ -31,7 +31,8 @@ pub struct Marks {
     /// The highest counter of each client that is known to be acknowledged, so that none is told twice.
     known: BTreeMap<ClientId, Counter>,
     next: Instant,
-    is_writing: bool,
+    /// The mark that is on its way.
+    writing: Option<Due>,
 }
 
 /// The content of a mark that is due.
@@ -44,7 +45,7 @@ pub struct Due {
 impl Marks {
     /// At a start it is not known what is owed about peers, so it is about all of these.
     pub fn new(now: Instant, owed: BTreeSet<CentreName>) -> Marks {
-        Marks { owed, acknowledged: BTreeMap::new(), known: BTreeMap::new(), next: now, is_writing: false }
+        Marks { owed, acknowledged: BTreeMap::new(), known: BTreeMap::new(), next: now, writing: None }
     }
 
     /// A transaction was taken from a peer.
@@ -70,22 +71,29 @@ impl Marks {
         if self.deadline().is_none_or(|at| at > now) {
             return None;
         }
-        (self.is_writing, self.next) = (true, now + PAUSE);
+        self.next = now + PAUSE;
         let rest = self.acknowledged.keys().nth(ACKNOWLEDGED_MAX).copied();
         let rest = rest.map(|first| self.acknowledged.split_off(&first)).unwrap_or_default();
         let acknowledged = std::mem::replace(&mut self.acknowledged, rest);
-        Some(Due { about: std::mem::take(&mut self.owed), acknowledged })
+        let due = Due { about: std::mem::take(&mut self.owed), acknowledged };
+        self.writing = Some(due.clone());
+        Some(due)
     }
 
-    /// The mark is written.
-    pub fn written(&mut self) {
-        self.is_writing = false;
+    /// The mark has come to an end. If it is not written, the next one has its content.
+    pub fn ended(&mut self, is_written: bool) {
+        let Some(Due { about, acknowledged }) = self.writing.take().filter(|_| !is_written) else { return };
+        self.owed.extend(about);
+        for (client, through) in acknowledged {
+            let own = self.acknowledged.entry(client).or_default();
+            *own = through.max(*own);
+        }
     }
 
     /// When a mark is due.
     pub fn deadline(&self) -> Option<Instant> {
         let is_owed = !self.owed.is_empty() || !self.acknowledged.is_empty();
-        (is_owed && !self.is_writing).then_some(self.next)
+        (is_owed && self.writing.is_none()).then_some(self.next)
     }
 }
 
@@ -110,11 +118,15 @@ mod tests {
         assert_eq!((due.about, due.acknowledged), ([us.clone()].into(), [(client, Counter(3))].into()));
         marks.owe(&us);
         assert_eq!((marks.due(at(150)), marks.deadline()), (None, None), "one is on its way");
-        marks.written();
+        marks.ended(true);
         assert!(marks.deadline() == Some(at(100)) && marks.due(at(99)).is_none());
         assert!(marks.due(at(100)).is_some());
-        marks.written();
+        marks.ended(true);
         assert!(!marks.acknowledge(client, Counter(2)) && marks.due(at(900)).is_none(), "it is no news");
+        assert!(marks.acknowledge(client, Counter(4)) && marks.due(at(900)).is_some());
+        marks.ended(false);
+        let again = marks.due(at(1000)).expect("what was not written is owed still");
+        assert_eq!(again.acknowledged, [(client, Counter(4))].into());
     }
 
     #[test]
@@ -124,7 +136,7 @@ mod tests {
             marks.acknowledge(ClientId(Id::from_u128(client)), Counter(1));
         }
         assert_eq!(marks.due(at(0)).map(|due| due.acknowledged.len()), Some(ACKNOWLEDGED_MAX));
-        marks.written();
+        marks.ended(true);
         assert_eq!(marks.due(at(100)).map(|due| due.acknowledged.len()), Some(1));
     }
 }

@@ -165,13 +165,17 @@ impl Serving {
         if taken.is_empty() { Next::Nothing } else { Next::Send(Entries { after, entries: taken }) }
     }
 
-    /// The peer has stored that it has everything through a place.
+    /// The peer has stored that it has everything through a place, perhaps by way of a third one. `last`: the last entry of the outbox.
     ///
     /// # Errors
     /// What is wrong with it.
-    pub fn applied(&mut self, through: Place) -> Result<(), String> {
-        if through > self.sent {
-            return Err(format!("it says that it has applied {}, and was sent {}", through.0, self.sent.0));
+    pub fn applied(&mut self, through: Place, last: Place) -> Result<(), String> {
+        if through > last {
+            return Err(format!("it says that it has applied {}, and there is no more than {}", through.0, last.0));
+        }
+        // While pages are read for it they are read from what was sent.
+        if !self.is_reading {
+            self.sent = self.sent.max(through);
         }
         while let Some((place, bytes)) = self.unapplied.front()
             && *place <= through
@@ -208,8 +212,10 @@ mod tests {
             sent += entries.entries.iter().map(|(_, bytes)| bytes.len()).sum::<usize>();
         }
         assert_eq!(sent, UNAPPLIED_BYTES_MAX);
-        assert_eq!(serving.applied(Place::new(3, 0)), Ok(()));
+        assert_eq!(serving.applied(Place::new(3, 0), last), Ok(()));
         assert!(matches!(serving.next(&recent, last), Next::Send(_)));
-        assert!(serving.applied(last).is_err(), "it was not sent");
+        assert_eq!(serving.applied(last, last), Ok(()), "it may have come by way of a third one");
+        assert_eq!(serving.next(&recent, last), Next::Nothing);
+        assert!(serving.applied(Place(last.0 + 1), last).is_err(), "there is none");
     }
 }

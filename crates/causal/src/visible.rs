@@ -6,6 +6,7 @@
 //! - what is passed on is whole: a commit is passed on with all of its writes, but those of the system's own tables.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
 
 use iolite_store::{Commit, Segment};
 use iolite_values::Timestamp;
@@ -29,9 +30,12 @@ pub struct Visible {
     applied: BTreeMap<CentreName, Place>,
     /// Entries that are in K data centres, since they were last asked for.
     in_k: Vec<(Place, Option<Taken>)>,
-    /// Whether what was held was dropped.
-    is_dropped: bool,
+    /// What was held was dropped, and the feed is held again from here on.
+    dropped: Option<Timestamp>,
 }
+
+/// For so long the feed is held behind the place where it was dropped. A place that is older is given up for a newer one, as stores keep little history.
+const DROPPED_FOR: Duration = Duration::from_secs(10);
 
 #[derive(Clone, Debug)]
 struct OpenEntry {
@@ -66,7 +70,7 @@ impl Visible {
             open,
             applied,
             in_k: Vec::new(),
-            is_dropped: true,
+            dropped: Some(position),
         }
     }
 
@@ -84,8 +88,10 @@ impl Visible {
     /// The feed has come. Its entries were told before.
     pub fn hold(&mut self, mut segment: Segment) {
         self.position = segment.to;
-        if self.is_dropped {
-            return;
+        let is_old =
+            |at: Timestamp| self.position.micros().saturating_sub(at.micros()) > DROPPED_FOR.as_micros() as u64;
+        if self.dropped.is_some_and(is_old) {
+            return self.drop_held();
         }
         segment.commits = segment.commits.into_iter().map(without_system).collect();
         self.held_bytes += bytes(&segment);
@@ -114,13 +120,13 @@ impl Visible {
     /// The next thing to pass on.
     pub fn pass(&mut self) -> Option<Passed> {
         let through = self.through();
-        if self.is_dropped {
-            // Only all of it at once: what is between is not here.
-            if through < self.position {
+        if let Some(at) = self.dropped {
+            // Only all of it at once: what is before is not here.
+            if through < at {
                 return None;
             }
-            (self.is_dropped, self.passed) = (false, self.position);
-            return Some(Passed::Anew(self.position));
+            (self.dropped, self.passed) = (None, at);
+            return Some(Passed::Anew(at));
         }
         let segment = self.held.pop_front()?;
         if through <= segment.from {
@@ -148,9 +154,15 @@ impl Visible {
         std::mem::take(&mut self.in_k)
     }
 
+    /// Shows nothing, and forgets of which entries that is known to be in K data centres.
+    pub fn show_nothing(&mut self) {
+        self.through();
+        self.drop_held();
+    }
+
     /// Drops what is held.
     pub fn drop_held(&mut self) {
-        (self.held, self.held_bytes, self.is_dropped) = (VecDeque::new(), 0, true);
+        (self.held, self.held_bytes, self.dropped) = (VecDeque::new(), 0, Some(self.position));
     }
 
     pub fn held_bytes(&self) -> usize {
@@ -169,7 +181,7 @@ impl Visible {
 
     /// From where history has to be kept, if anything is held back.
     pub fn held_from(&self) -> Option<Timestamp> {
-        (!self.is_dropped && self.passed < self.position).then_some(self.passed)
+        (self.dropped.is_none() && self.passed < self.position).then_some(self.passed)
     }
 }
 
@@ -232,6 +244,21 @@ mod tests {
         assert_eq!(visible.pass(), None);
         visible.applied(&CentreName::new("us").expect("a name"), Place(1));
         assert_eq!(visible.pass(), Some(Passed::Anew(at(1 + most))));
+    }
+
+    #[test]
+    fn after_a_drop_it_goes_on_though_the_next_entry_is_always_on_its_way() {
+        let mut visible = Visible::new(2, at(1), Place::START);
+        let us = CentreName::new("us").expect("a name");
+        visible.entry(Place(1), at(2), None);
+        visible.hold(segment(2, &[].into()));
+        visible.drop_held();
+        visible.entry(Place(2), at(3), None);
+        visible.hold(segment(3, &[].into()));
+        assert_eq!(visible.pass(), None, "the first one is not in two yet");
+        visible.applied(&us, Place(1));
+        assert_eq!(visible.pass(), Some(Passed::Anew(at(2))));
+        assert_eq!(visible.passed(), at(2), "the second one is on its way");
     }
 
     #[test]

@@ -197,7 +197,7 @@ pub struct Pending {
     pub waits_for_data: bool,
     /// Of a causal table: somebody else has written a row that it wrote, and a person has to decide.
     pub in_conflict: bool,
-    /// Of a call of tables that merge: data centres that are known to have it, which is one or none. It is confirmed once enough have it.
+    /// Data centres that are known to have it, where it writes tables that merge: one or none. It is confirmed once enough have it.
     pub centres: u32,
 }
 

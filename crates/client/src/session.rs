@@ -192,6 +192,27 @@ impl Session {
         }
     }
 
+    /// The link broke. A gateway that has worked, and is alone in its data centre, is tried once more before another data centre is.
+    pub(crate) fn broke(&mut self, now: Instant) {
+        if self.has_worked(now) {
+            self.route.served();
+        }
+        if self.route.try_again() {
+            self.state = State::Waiting { retry: now, outlook: Outlook::Good };
+        } else {
+            self.lost(now, None);
+        }
+    }
+
+    /// This data centre refuses the client. Whether another one is tried.
+    pub(crate) fn turns_from_refusal(&mut self, now: Instant) -> bool {
+        let turns = self.route.turn_from_refusal();
+        if turns {
+            self.wait(now, None);
+        }
+        turns
+    }
+
     /// The link is gone, and no other gateway would be of more use: try again after a pause.
     pub(crate) fn wait(&mut self, now: Instant, at_least: Option<Duration>) {
         let outlook = if self.is_open() { Outlook::Good } else { Outlook::Bad };

@@ -12,7 +12,8 @@ use iolite_client::{Centre, Client, Config, Gateway, Output, View};
 use iolite_values::{CellState, Id, Operation, Row, StoreIncarnation};
 use iolite_wire::centres::{Ceiling, CentreName, CentreToken, Clock, Place};
 use iolite_wire::message::{
-    Advance, FromClient, FromGateway, Hello, ProtocolVersion, RowSnapshot, Snapshot, SubscriptionId, Verdict, Welcome,
+    Advance, FromClient, FromGateway, Goodbye, GoodbyeReason, Hello, ProtocolVersion, RowSnapshot, Snapshot,
+    SubscriptionId, Verdict, Welcome,
 };
 
 /// The hits of two rows, as a reaction has read them together.
@@ -172,4 +173,33 @@ fn what_was_seen_is_known_after_a_restart() {
     let mut harness = harness.reopened();
     harness.link();
     assert_eq!(hello(&mut harness).centre_token.map(|token| token.clock), Some(clock(&[("eu", 4), ("us", 9)])));
+}
+
+#[test]
+fn a_lost_link_is_made_once_more_before_another_data_centre_is_tried() {
+    let (mut harness, _) = in_eu();
+    harness.pass(Duration::from_secs(2));
+    harness.disconnect();
+    harness.pass(Duration::ZERO);
+    assert_eq!(harness.take_tried().last(), Some(&Gateway(0)), "a phone has changed its network");
+    harness.disconnect();
+    harness.pass(Duration::ZERO);
+    assert_eq!(harness.take_tried().last(), Some(&Gateway(1)), "nobody is there");
+}
+
+#[test]
+fn a_client_that_one_data_centre_refuses_for_its_schema_goes_to_the_next_one_and_is_refused_by_all() {
+    let (mut harness, _) = in_eu();
+    let refusal = || {
+        let message = "this schema is none of ours".to_owned();
+        FromGateway::Goodbye(Goodbye { reason: GoodbyeReason::Schema, message, retry_after: None })
+    };
+    harness.tell(refusal());
+    harness.pass(Duration::from_secs(1));
+    assert_eq!(harness.take_tried().last(), Some(&Gateway(1)));
+    harness.link_is_there();
+    harness.tell(refusal());
+    harness.pass(Duration::from_secs(30));
+    assert_eq!(harness.take_tried(), [], "both have said so");
+    assert!(matches!(harness.client.connection(), iolite_client::Connection::Refused { .. }));
 }

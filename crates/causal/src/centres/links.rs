@@ -100,7 +100,7 @@ impl Centres {
         let store = running.store;
         if known_store.is_some_and(|known| known != store) || after > running.tail.last() {
             return Err(format!(
-                "{} has another store than the one that {peer} has followed: it was restored or made anew, and joins as a new one, under a new name",
+                "{} has another store than the one that {peer} has followed: it was restored or made anew, and cannot take the place of the one that was there: docs/centres.md says what to do",
                 own.name
             ));
         }
@@ -117,7 +117,7 @@ impl Centres {
     fn on_applied(&mut self, link: LinkId, peer: &CentreName, through: Place) -> Result<(), String> {
         let Stage::Running(running) = &mut self.stage else { return Ok(()) };
         let serving = running.serving.get_mut(&link).ok_or("it has not followed")?;
-        serving.applied(through)?;
+        serving.applied(through, running.tail.last())?;
         running.rows.want(peer, Column::Applied, through, None);
         Ok(())
     }
@@ -192,7 +192,7 @@ impl Centres {
 /// The text for people of a lost data centre. `by`: the peer that has said it.
 fn why_lost(own: &CentreName, by: &CentreName) -> String {
     format!(
-        "data centre {own} is lost: {by} has deleted transactions that {own} lacks, because {own} was away for too long. No client is served here: make it anew, under a new name, and send clients to another data centre"
+        "data centre {own} is lost: {by} has deleted transactions that {own} lacks, because {own} was away for too long. No client is served here: send clients to another data centre. It cannot be replaced in this group yet: docs/centres.md says what to do"
     )
 }
 

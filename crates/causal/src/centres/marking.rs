@@ -55,9 +55,9 @@ impl Centres {
     }
 
     /// A mark has come to an end.
-    pub(super) fn on_marked(&mut self) {
+    pub(super) fn on_marked(&mut self, is_written: bool) {
         if let Stage::Running(running) = &mut self.stage {
-            running.marks.written();
+            running.marks.ended(is_written);
         }
     }
 

@@ -42,7 +42,7 @@ impl Centres {
             (Purpose::Read(which), Reply::ReadAt(reply)) => self.on_read(which, reply),
             (Purpose::Mark(counter), reply) => {
                 self.own_ended(counter, is_recorded(&reply));
-                self.on_marked();
+                self.on_marked(is_recorded(&reply));
             }
             (Purpose::Trim(counter), reply) => {
                 self.own_ended(counter, is_recorded(&reply));

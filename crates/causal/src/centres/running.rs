@@ -24,8 +24,9 @@ use crate::taking::{Start, Taking};
 use crate::trimming::Trimming;
 use crate::visible::{Passed, Visible};
 
-/// Bytes of pages that are read at once for a peer. The page that passes it is read still.
-const PAGES_BYTES: usize = 256 << 10;
+/// Bytes of pages that are read at once for a peer. The page that passes it is read still. More than the largest page has, so that the one behind it is read
+/// with it: a page is closed at 128 KiB, and its last entry may have 256 KiB.
+const PAGES_BYTES: usize = 1 << 20;
 
 /// Everything that is known once the outbox was read.
 #[derive(Debug)]
@@ -117,6 +118,15 @@ impl Running {
         }
         self.position = segment.to;
         self.visible.hold(segment);
+    }
+}
+
+impl Running {
+    /// Entries that are in K data centres count as seen by clients.
+    fn show_in_k(&mut self) {
+        for (place, taken) in self.visible.take_in_k() {
+            self.clocks.show(place, taken.as_ref());
+        }
     }
 }
 
@@ -253,7 +263,8 @@ impl Centres {
     fn pass_on(&mut self) {
         let Stage::Running(running) = &mut self.stage else { return };
         if self.lost.is_some() {
-            return;
+            running.visible.show_nothing();
+            return running.show_in_k();
         }
         let store = running.store;
         let mut passed = VecDeque::new();
@@ -278,9 +289,7 @@ impl Centres {
 
     fn tell_news(&mut self) {
         let Stage::Running(running) = &mut self.stage else { return };
-        for (place, taken) in running.visible.take_in_k() {
-            running.clocks.show(place, taken.as_ref());
-        }
+        running.show_in_k();
         running.clocks.has_own(running.tail.last());
         for (peer, taking) in &running.taking {
             running.clocks.has(peer, taking.through());

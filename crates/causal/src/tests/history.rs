@@ -31,3 +31,15 @@ fn a_data_centre_that_starts_shows_nothing_before_k_have_its_outbox() {
     world.restart(1);
     assert_eq!(world.nodes[0].shown, [id(1, 1)]);
 }
+
+#[test]
+fn under_steady_load_something_is_always_held_and_nothing_is_stuck() {
+    let mut world = World::new(2, 2);
+    let rounds = HELD_FOR_MAX.as_secs() / 10 + 5;
+    for counter in 1..=rounds {
+        world.pass_under_load(10_000, 0, 1, id(1, counter));
+        assert!(counter == 1 || world.nodes[0].centres.figures().held_bytes > 0, "the last one is on its way");
+    }
+    assert!(world.nodes[0].shown.len() as u64 >= rounds - 1, "{}", world.nodes[0].shown.len());
+    assert_eq!(world.nodes[0].begun, 1, "no session ends");
+}

@@ -88,7 +88,7 @@ fn another_group_another_store_and_what_was_never_sent_are_refused() {
     opened(&mut world, LinkSide::Accepted);
     assert_eq!(closes(&mut world, follow("shop", Some(100), 0)), "");
     let told = closes(&mut world, FromCentre::Applied { through: Place(1) });
-    assert_eq!(told, "it says that it has applied 1, and was sent 0");
+    assert_eq!(told, "it says that it has applied 1, and there is no more than 0");
 }
 
 #[test]

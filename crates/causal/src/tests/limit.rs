@@ -85,3 +85,18 @@ fn who_gets_what_was_deleted_from_a_third_one_is_not_lost() {
     assert_eq!((figures(&world, 0, 2), figures(&world, 2, 0).0), ((PeerState::Following, false), PeerState::Following));
     assert_eq!((world.nodes[2].lost.clone(), count(&world, 2)), (None, 401));
 }
+
+#[test]
+fn a_peer_that_is_behind_gets_the_entry_after_a_page_of_the_largest_size() {
+    let mut world = World::new(2, 1);
+    world.kill(1);
+    for (counter, bytes) in [(1, 120 << 10), (2, 250 << 10), (3, 1)] {
+        world.commit_of(0, id(1, counter), bytes);
+        world.settle();
+    }
+    // Its memory of the end is empty then.
+    world.kill(0);
+    world.restart(0);
+    world.restart(1);
+    assert_eq!(count(&world, 1), 3);
+}

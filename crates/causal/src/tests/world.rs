@@ -42,6 +42,8 @@ pub struct Node {
     /// Why no client is served.
     pub lost: Option<String>,
     pub is_up: bool,
+    /// How often its gateway was told to begin anew.
+    pub begun: usize,
 }
 
 pub fn table() -> TableId {
@@ -109,6 +111,7 @@ impl World {
                 closed: Vec::new(),
                 lost: None,
                 is_up: true,
+                begun: 0,
             });
             world.nodes[index].store.open();
         }
@@ -233,14 +236,35 @@ impl World {
 
     /// Lets everything happen that is on its way.
     pub fn settle(&mut self) {
+        self.settle_with(0, usize::MAX);
+    }
+
+    /// Time passes while a transaction is always on its way to another data centre: the next one is committed before the last one is there.
+    pub fn pass_under_load(&mut self, milliseconds: u64, from: usize, to: usize, id: TransactionId) {
+        self.now += milliseconds;
+        let now = self.time();
+        self.nodes.iter_mut().filter(|node| node.is_up).for_each(|node| node.centres.on_deadline(now));
+        let is_entries =
+            |(_, own, message): &&(u64, usize, FromCentre)| *own == to && matches!(message, FromCentre::Entries(_));
+        let before = self.on_their_way.iter().filter(is_entries).count();
+        self.commit(from, id);
+        self.settle_with(to, before);
+    }
+
+    /// The same, but only so many stretches of outboxes come to a data centre.
+    fn settle_with(&mut self, node: usize, mut stretches: usize) {
+        let is_entries =
+            |(_, to, message): &(u64, usize, FromCentre)| *to == node && matches!(message, FromCentre::Entries(_));
         loop {
             let mut quiet = true;
             for node in (0..self.nodes.len()).filter(|node| self.nodes[*node].is_up).collect::<Vec<_>>() {
                 quiet &= !self.step(node);
             }
-            if !self.on_their_way.is_empty() {
+            let next = self.on_their_way.iter().position(|own| stretches > 0 || !is_entries(own));
+            stretches -= next.map_or(0, |next| usize::from(is_entries(&self.on_their_way[next])));
+            if let Some(next) = next {
                 quiet = false;
-                let (link, to, message) = self.on_their_way.remove(0);
+                let (link, to, message) = self.on_their_way.remove(next);
                 // As it goes over the wire.
                 let message = FromCentre::decode(&message.encode().expect("small")).expect("it was encoded");
                 self.link(to, LinkInput::Message { link: LinkId(link), message });
@@ -304,6 +328,7 @@ impl Node {
         match event {
             Event::Ready { store: _, resolved } => {
                 self.position = resolved;
+                self.begun += 1;
                 let all = self.store.commits.iter().filter(|commit| commit.at <= resolved);
                 let writes = |commit: &&iolite_store::Commit| commit.writes.iter().any(|own| own.cell.table == table());
                 self.shown = all.filter(writes).map(|commit| commit.transaction).collect();

@@ -76,7 +76,7 @@ impl Client {
     pub(super) fn on_link_lost(&mut self, now: Now) {
         if matches!(self.session.state, State::Linked(_) | State::Linking { .. }) {
             self.forget_link();
-            self.session.lost(now.instant, None);
+            self.session.broke(now.instant);
         }
     }
 
@@ -134,6 +134,8 @@ impl Client {
                 self.session.lost(now.instant, None);
                 self.session.retry_now(now.instant);
             }
+            // Each data centre has a schema and a version of its own.
+            GoodbyeReason::Schema | GoodbyeReason::Version if self.session.turns_from_refusal(now.instant) => {}
             GoodbyeReason::Unauthorized | GoodbyeReason::Schema | GoodbyeReason::Version | GoodbyeReason::Replaced => {
                 self.session.refused(goodbye.reason, goodbye.message.clone());
             }

@@ -1,7 +1,9 @@
 //! Which gateway is tried next.
 //!
-//! Invariants: a client stays with a gateway that works; those of its data centre are tried before those of others; every other one is tried before it pauses.
+//! Invariants: a client stays with a gateway that works, also over one lost link; those of its data centre are tried before those of others; every other one is
+//! tried before it pauses.
 
+use std::collections::BTreeSet;
 use std::num::NonZeroU16;
 
 /// One of the gateways that the host knows the addresses of, by its place among them.
@@ -19,6 +21,10 @@ pub(crate) struct Route {
     failed: usize,
     /// How many of this data centre did not, since it was turned to or served.
     failed_here: usize,
+    /// Whether the current gateway served last, and was not tried again since.
+    has_served: bool,
+    /// Data centres that have refused the client since one has served it.
+    refused: BTreeSet<usize>,
 }
 
 impl Route {
@@ -35,7 +41,7 @@ impl Route {
             }
             order.push(own);
         }
-        Route { order, centre: 0, at: 0, failed: 0, failed_here: 0 }
+        Route { order, centre: 0, at: 0, failed: 0, failed_here: 0, has_served: false, refused: BTreeSet::new() }
     }
 
     pub(crate) fn current(&self) -> Gateway {
@@ -58,13 +64,33 @@ impl Route {
 
     /// The current gateway served its client for a while.
     pub(crate) fn served(&mut self) {
-        (self.failed, self.failed_here) = (0, 0);
+        (self.failed, self.failed_here, self.has_served) = (0, 0, true);
+        self.refused.clear();
+    }
+
+    /// Whether the current gateway is tried once more, after a link to it was lost: it has served, its data centre has no other one, and another data centre
+    /// would have to send everything anew.
+    pub(crate) fn try_again(&mut self) -> bool {
+        let is_last_here = self.order.len() > 1 && self.order[self.centre].len() == 1;
+        std::mem::take(&mut self.has_served) && is_last_here
+    }
+
+    /// The current data centre refuses the client, as it is of another version or schema. Turns to the next one. False when all have refused it.
+    pub(crate) fn turn_from_refusal(&mut self) -> bool {
+        self.refused.insert(self.centre);
+        if self.refused.len() == self.order.len() {
+            self.refused.clear();
+            return false;
+        }
+        self.failed_here = self.order[self.centre].len();
+        self.move_on();
+        true
     }
 
     /// Turns to the next gateway: of the same data centre, and of the next one if all of these were tried. False when all have been tried, so that a pause is
     /// due.
     pub(crate) fn move_on(&mut self) -> bool {
-        self.failed_here += 1;
+        (self.failed_here, self.has_served) = (self.failed_here + 1, false);
         if self.failed_here < self.order[self.centre].len() {
             self.at = (self.at + 1) % self.order[self.centre].len();
         } else {
@@ -113,6 +139,25 @@ mod tests {
         }
         assert_eq!(moves.len(), 6, "{moves:?}");
         assert!(moves.values().all(|count| (700..1_300).contains(count)), "{moves:?}");
+    }
+
+    #[test]
+    fn the_only_gateway_of_a_data_centre_is_tried_once_more_after_a_lost_link() {
+        let mut route = Route::new(&[NonZeroU16::MIN, NonZeroU16::MIN], 3);
+        assert!(!route.try_again(), "it has not served");
+        route.served();
+        assert!(route.try_again() && !route.try_again(), "once");
+        assert!(route.move_on() && route.centre() == 1);
+    }
+
+    #[test]
+    fn a_client_is_refused_once_every_data_centre_has_refused_it() {
+        let mut route = Route::new(&[NonZeroU16::MIN, NonZeroU16::MIN], 3);
+        assert!(route.turn_from_refusal() && route.centre() == 1);
+        assert!(!route.move_on() && route.centre() == 0, "the other one cannot be reached");
+        assert!(route.turn_from_refusal() && route.centre() == 1, "and may come back");
+        assert!(!route.turn_from_refusal());
+        assert!(!Route::new(&[NonZeroU16::MIN], 3).turn_from_refusal(), "there is no other one");
     }
 
     #[test]

@@ -21,6 +21,8 @@ pub enum Farewell {
     /// A frame that cannot be read, or a message out of place.
     Protocol(String),
     Limit(String),
+    /// A limit that somebody else may make room below: it is tried again here.
+    LimitForNow(String),
     /// Nothing was heard for too long.
     Silent(Duration),
     /// The greeting took too long, on the client's side.
@@ -42,6 +44,7 @@ impl Farewell {
             Farewell::Schema(problem) => (GoodbyeReason::Schema, problem.clone(), None),
             Farewell::Protocol(problem) => (GoodbyeReason::Protocol, problem.clone(), None),
             Farewell::Limit(problem) => (GoodbyeReason::Limit, problem.clone(), None),
+            Farewell::LimitForNow(problem) => (GoodbyeReason::Limit, problem.clone(), soon),
             Farewell::Silent(time) => {
                 let time = time.as_secs();
                 (GoodbyeReason::Limit, format!("nothing was heard for {time} s: send a ping now and then"), at_once)

@@ -195,7 +195,7 @@ impl Gateway {
         match refusal {
             Refusal::RowTooLarge { .. } => {
                 let problem = format!("{reason}; or remove some of what it has: it is taken then");
-                self.end(session, &Farewell::Unavailable(problem));
+                self.end(session, &Farewell::LimitForNow(problem));
             }
             Refusal::Type { .. }
             | Refusal::TransactionTooLarge { .. }

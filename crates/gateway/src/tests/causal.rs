@@ -145,7 +145,7 @@ fn a_row_that_is_full_in_one_of_several_data_centres_is_waited_for() {
     let refusal = Refusal::RowTooLarge { table: TableId::of("merging"), key: key(1), bytes_max: 10 };
     world.input(Input::Store(Event::Reply(number, Reply::Refused(refusal))));
     let (reason, message) = world.goodbye(7);
-    assert_eq!((reason, world.asked.len()), (GoodbyeReason::Unavailable, 0));
+    assert_eq!((reason, world.asked.len()), (GoodbyeReason::Limit, 0), "it comes back here");
     assert!(message.contains("remove some of what it has"), "{message}");
 }
 

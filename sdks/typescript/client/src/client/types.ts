@@ -30,7 +30,7 @@ export type MutationStatus =
       readonly wouldReject: string | undefined;
       /** Somebody else has written a row of a causal table that it wrote, unseen by each other. See `conflicts`. */
       readonly inConflict?: true;
-      /** Of a call of tables that merge, with several data centres: how many are known to have it. It is confirmed once enough have it. */
+      /** Data centres that are known to have it, where it writes tables that merge: one. It is confirmed once enough have it. */
       readonly centres?: number;
     }
   /** It took effect. `delivered`: and everybody who follows what it wrote has applied it. */
