@@ -30,7 +30,7 @@ pub struct Visible {
     applied: BTreeMap<CentreName, Place>,
     /// Entries that are in K data centres, since they were last asked for.
     in_k: Vec<(Place, Option<Taken>)>,
-    /// What was held was dropped, and the feed is held again from here on.
+    /// If the feed that was held was dropped: the place from which it is held again.
     dropped: Option<Timestamp>,
 }
 

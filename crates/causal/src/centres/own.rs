@@ -53,7 +53,7 @@ impl OwnNames {
         Counter(self.last)
     }
 
-    /// Nobody will hear of the outcomes of those that are open.
+    /// Forgets those that are open: their outcomes will not be heard of.
     pub fn forget_open(&mut self) {
         self.open.clear();
     }
