@@ -51,28 +51,17 @@ pub enum Operation {
 impl Operation {
     /// The time that it assigns a register of a table that merges with.
     pub fn time(&self) -> Option<HybridTime> {
-        match self {
-            Operation::Merge(effect) => effect.time(),
-            Operation::Create
-            | Operation::Delete
-            | Operation::Put(_)
-            | Operation::Assign(_)
-            | Operation::Add(_)
-            | Operation::PutTotal(_)
-            | Operation::Insert(_)
-            | Operation::Remove(_)
-            | Operation::Append { .. }
-            | Operation::SetAt { .. }
-            | Operation::PutEntry { .. }
-            | Operation::RemoveEntry { .. }
-            | Operation::Edit(_) => None,
-        }
+        self.effect().and_then(Effect::time)
     }
 
     /// The mark that it makes, in a table that merges.
     pub fn mark(&self) -> Option<Mark> {
+        self.effect().and_then(Effect::mark)
+    }
+
+    fn effect(&self) -> Option<&Effect> {
         match self {
-            Operation::Merge(effect) => effect.mark(),
+            Operation::Merge(effect) => Some(effect.as_ref()),
             Operation::Create
             | Operation::Delete
             | Operation::Put(_)
