@@ -15,9 +15,9 @@ use anyhow::{Result, bail};
 
 const USAGE: &str = "usage: cargo xtask COMMAND
   tidy            checks the house rules that no compiler checks (STYLE: lengths, names, openings, the crate graph)
-  wasm            builds the browser module and its JavaScript into sdks/typescript/client/src/wasm
+  wasm            builds the browser modules and their JavaScript into sdks/typescript/client/src/wasm and sdks/typescript/objects/src/wasm
   wasm --install  only makes sure that a compiler for wasm is there
-  wasm --lint     runs clippy on the browser crate
+  wasm --lint     runs clippy on the browser crates
   test            runs every test and sums them up
   test PART       runs one part of them, such as rust, browser or simulation
   english         counts the sentences of each page, those past 30 words, and doc comments that begin with a word that points

@@ -25,7 +25,7 @@ pub use restoring::{begin_restoring, end_restoring, restoring};
 pub const CATALOG_TABLE: &str = "_catalog";
 
 /// Tables of the system, by names that no app's table can have; but their numbers it can.
-const SYSTEM_TABLES: [&str; 10] = [
+const SYSTEM_TABLES: [&str; 13] = [
     CATALOG_TABLE,
     "$completions",
     "$configurations",
@@ -36,6 +36,9 @@ const SYSTEM_TABLES: [&str; 10] = [
     "_seals",
     "_outbox",
     "_centres",
+    "_objects",
+    "_nodes",
+    "_buckets",
 ];
 
 /// How many hashes of covered schemas are remembered. Past this, clients send theirs again after the next hello.

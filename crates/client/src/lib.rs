@@ -7,7 +7,6 @@
 //!
 //! It never reaches the engine, the replicated store, the gateway or the native host: `xtask tidy` asserts that.
 
-mod backoff;
 mod cache;
 mod client;
 mod interface;

@@ -12,7 +12,7 @@ mod route;
 use std::num::NonZeroU16;
 use std::time::Duration;
 
-use iolite_machine::Instant;
+use iolite_machine::{Backoff, Instant};
 use iolite_wire::message::GoodbyeReason;
 
 pub(crate) use link::Link;
@@ -20,7 +20,6 @@ use link::Patience;
 pub use route::Gateway;
 use route::Route;
 
-use crate::backoff::Backoff;
 use crate::limits::Limits;
 
 /// How the client stands to its gateway.

@@ -120,6 +120,19 @@ impl Traffic {
             bytes_out: metrics.counter("iolite_blob_sent_bytes_total", "Payload of frames to clients on /blobs."),
         }
     }
+
+    fn of_objects(metrics: &Metrics) -> Traffic {
+        Traffic {
+            sessions: metrics.gauge("iolite_object_connections", "Connections to /objects that are open."),
+            opened: metrics
+                .counter("iolite_object_connections_opened_total", "Connections to /objects that were opened."),
+            frames_in: metrics.counter("iolite_object_frames_received_total", "Frames from nodes on /objects."),
+            frames_out: metrics.counter("iolite_object_frames_sent_total", "Frames to nodes on /objects."),
+            bytes_in: metrics
+                .counter("iolite_object_received_bytes_total", "Payload of frames from nodes on /objects."),
+            bytes_out: metrics.counter("iolite_object_sent_bytes_total", "Payload of frames to nodes on /objects."),
+        }
+    }
 }
 
 /// Frames that are encoded ahead of what the socket has taken.
@@ -157,6 +170,11 @@ impl<H: SessionHandler> Endpoint<H> {
     /// Connections to `/blobs`, which metrics count apart.
     pub fn for_blobs(handler: H, mailbox: Mailbox<H::Input>, metrics: &Metrics, stop: Stop) -> Endpoint<H> {
         Endpoint::of(handler, mailbox, Traffic::of_blobs(metrics), stop)
+    }
+
+    /// Connections to `/objects`, which metrics count apart.
+    pub fn for_objects(handler: H, mailbox: Mailbox<H::Input>, metrics: &Metrics, stop: Stop) -> Endpoint<H> {
+        Endpoint::of(handler, mailbox, Traffic::of_objects(metrics), stop)
     }
 
     fn of(handler: H, mailbox: Mailbox<H::Input>, traffic: Traffic, stop: Stop) -> Endpoint<H> {

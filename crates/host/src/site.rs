@@ -75,6 +75,11 @@ impl Site {
         self.with_sockets("/blobs", endpoint, origins)
     }
 
+    /// Connections of nodes of objects, at `/objects`: of the same programs and pages.
+    pub fn with_objects<H: SessionHandler>(self, endpoint: Endpoint<H>, origins: Origins) -> Site {
+        self.with_sockets("/objects", endpoint, origins)
+    }
+
     fn with_sockets<H: SessionHandler>(mut self, path: &str, endpoint: Endpoint<H>, origins: Origins) -> Site {
         let serve = any(move |headers, upgrade| async move { sync(endpoint, &origins, &headers, upgrade) });
         self.router = self.router.route(path, serve);

@@ -6,10 +6,12 @@
 //!
 //! Invariant: equal inputs at equal times give equal outputs.
 
+mod backoff;
 mod gate;
 mod tallied;
 mod time;
 
+pub use backoff::Backoff;
 pub use gate::Gate;
 pub use tallied::Tallied;
 pub use time::{Instant, Now, WallTime};

@@ -20,6 +20,7 @@ mod log;
 mod log_checkpoints;
 mod mergeable;
 mod name;
+mod object;
 mod operation;
 mod ordered;
 mod query;
@@ -52,6 +53,9 @@ pub use log::{LOG_TABLE, LogId, LogPages, LogStart};
 pub use log_checkpoints::{LOG_CHECKPOINTS_TABLE, LogCheckpoint};
 pub use mergeable::{AddWins, Effect, HybridTime, LastWriter, LifeCounter, Lives, Mark, Merged, MergedState, Stamp};
 pub use name::{ColumnId, TableId};
+pub use object::{
+    DeviceRight, NodeId, NodeLife, NodeName, ObjectEpoch, ObjectName, ObjectNameError, ParseNodeNameError,
+};
 pub use operation::{ListOrder, Operation};
 pub use ordered::{map_of, set_of};
 pub use query::{AnyOf, Condition, Direction, Field, Query, Test};

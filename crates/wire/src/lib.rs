@@ -16,6 +16,7 @@ pub mod limits;
 pub mod logs;
 pub mod message;
 pub mod node;
+pub mod objects;
 mod session;
 pub mod tabs;
 

@@ -57,6 +57,10 @@ pub const BLOB_REPLY: FrameLimits = FrameLimits::new(80 * KIB, 16);
 pub const OUTBOX_ENTRY: FrameLimits = FrameLimits::new(MIB, 32 * KIB);
 /// A message between data centres. It aims far below: one entry is the least that it can send.
 pub const FROM_CENTRE: FrameLimits = FrameLimits::new(4 * MIB, 16 * KIB);
+/// A message of a node on `/objects`: a call with its arguments is the largest, or a state.
+pub const FROM_DEVICE: FrameLimits = FrameLimits::new(MIB + 64 * KIB, KIB);
+/// A message of a server on `/objects`.
+pub const TO_DEVICE: FrameLimits = FrameLimits::new(MIB + 64 * KIB, KIB);
 /// A message of a tab that follows.
 pub const FROM_TAB: FrameLimits = FrameLimits::new(MIB, 16 * KIB);
 /// A message of the tab that leads. It aims far below: one row, or one mutation, is the least that it can send.
@@ -105,3 +109,17 @@ pub const NAME: Limit = Limit { most: KIB, of: "bytes of name" };
 pub const CHUNK_CONTENT: Limit = Limit { most: Cutting::CHUNK_BYTES_MAX, of: "bytes of a chunk" };
 /// Chunks of one question on `/blobs`.
 pub const CHUNK_IDS: Limit = Limit { most: KIB, of: "ids of chunks" };
+/// Arguments and results of a call, and the state of an object, in one message.
+pub const OBJECT_BYTES: Limit = Limit { most: MIB, of: "bytes of arguments, of a result or of a state" };
+/// The name of a method.
+pub const METHOD: Limit = Limit { most: 64, of: "bytes of a method's name" };
+/// The managers of a class, in their canonical text.
+pub const MANAGERS: Limit = Limit { most: KIB, of: "bytes of managers" };
+/// The name of the user that a session speaks for.
+pub const CALLER: Limit = Limit { most: 256, of: "bytes of a caller's name" };
+/// Classes that one node runs.
+pub const CLASSES: Limit = Limit { most: 256, of: "classes of a node" };
+/// Callers that wait for each other: the objects of a chain, and the calls around a call.
+pub const CALL_CHAIN: Limit = Limit { most: 32, of: "callers in a chain" };
+/// Copies of an object.
+pub const PLACES: Limit = Limit { most: 65, of: "places of an object" };

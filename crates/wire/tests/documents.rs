@@ -96,7 +96,9 @@ fn every_message_of_a_session_is_on_its_page() {
             | Content::BlobRequest(_)
             | Content::BlobReply(_)
             | Content::FromCentre(_)
-            | Content::OutboxEntry(_) => Vec::new(),
+            | Content::OutboxEntry(_)
+            | Content::FromDevice(_)
+            | Content::ToDevice(_) => Vec::new(),
         };
         for name in names {
             named += 1;

@@ -30,6 +30,8 @@ fn content() -> BoxedStrategy<Content> {
         2 => vec(arbitrary::blob_reply(), 1..3).prop_map(Content::BlobReply),
         2 => vec(arbitrary::from_centre(), 1..3).prop_map(Content::FromCentre),
         2 => vec(arbitrary::outbox_entry(), 1..3).prop_map(Content::OutboxEntry),
+        2 => vec(arbitrary::from_device(), 1..3).prop_map(Content::FromDevice),
+        2 => vec(arbitrary::to_device(), 1..3).prop_map(Content::ToDevice),
         1 => vec(arbitrary::nodes_hello(), 1..3).prop_map(Content::NodesHello),
     ]
     .boxed()

@@ -116,6 +116,12 @@ fn mutated_messages_about_chunks_do_no_harm() {
 }
 
 #[test]
+fn mutated_messages_about_objects_do_no_harm() {
+    attack(Decoder::FromDevice, ROUNDS);
+    attack(Decoder::ToDevice, ROUNDS);
+}
+
+#[test]
 #[ignore = "ten million frames a decoder: minutes, even in release"]
 fn soak_mutated_frames() {
     for decoder in Decoder::ALL {

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use iolite_values::{
-    Attempt, Cell, ChunkId, ClientId, ColumnId, Counter, Decision, Effect, Id, Interest, KeyRange, LaneNumber,
-    LeaseName, Level, LogId, Mark, Operation, Query, Row, RowKey, SchemaHash, TableId, Timestamp, TransactionId, Value,
-    Write,
+    Attempt, Cell, ChunkId, ClientId, ColumnId, Counter, Decision, DeviceRight, Effect, Id, Interest, KeyRange,
+    LaneNumber, LeaseName, Level, LogId, Mark, NodeId, NodeLife, NodeName, ObjectEpoch, ObjectName, Operation, Query,
+    Row, RowKey, SchemaHash, TableId, Timestamp, TransactionId, Value, Write,
 };
 use iolite_wire::blobs::{BlobContent, BlobPut, BlobReply, BlobRequest, LeasedChunks};
 use iolite_wire::centres::{Ceiling, CentreName, Entries, FromCentre, OutboxEntry, Place, ShippedTransaction};
@@ -19,6 +19,10 @@ use iolite_wire::logs::{LogEntry, LogState};
 use iolite_wire::message::{
     Advance, FromClient, FromGateway, Goodbye, GoodbyeReason, Hello, LogPart, ProtocolVersion, RowSnapshot, Submit,
     Subscribe, SubscriptionId,
+};
+use iolite_wire::objects::{
+    Answer, CallMode, Declared, DeviceHello, FromDevice, OBJECTS_PROTOCOL_VERSION, OfferedClass, Placed, Rpc, RpcId,
+    ToDevice, TrackAnswer,
 };
 use iolite_wire::tabs::{FromTab, JoinNumber, TabConnection, TabNotice, TabRequest, TabUpdate, ToTab, UpdateNumber};
 use iolite_wire::{DecodeError, EncodeError, SessionEncoder};
@@ -301,10 +305,69 @@ fn messages_about_chunks_have_a_length() {
     }
 }
 
+/// A call of which every part is small.
+fn rpc() -> Rpc {
+    let object = ObjectName::new("A", "1").expect("a name");
+    let id = RpcId { kernel: Id::from_u128(1), counter: 1, path: Vec::new() };
+    let (method, caller, time_left) = (String::new(), String::new(), Duration::ZERO);
+    let (epoch, mode, chain, arguments) = (ObjectEpoch(1), CallMode::Read, Vec::new(), Vec::new());
+    Rpc { id, object, epoch, version: 1, method, mode, chain, time_left, caller, arguments }
+}
+
+fn run(rpc: Rpc) -> Result<(), EncodeError> {
+    ToDevice::Run { number: 1, rpc }.encode().map(drop)
+}
+
+#[test]
+fn a_call_of_a_method_is_so_long() {
+    is_met(limits::OBJECT_BYTES, |bytes| run(Rpc { arguments: vec![0; bytes], ..rpc() }));
+    is_met(limits::OBJECT_BYTES, |bytes| {
+        FromDevice::Answer { number: 1, answer: Answer::Returned(vec![0; bytes]) }.encode().map(drop)
+    });
+    is_met(limits::METHOD, |bytes| run(Rpc { method: "m".repeat(bytes), ..rpc() }));
+    is_met(limits::CALLER, |bytes| run(Rpc { caller: "c".repeat(bytes), ..rpc() }));
+    is_met(limits::CALL_CHAIN, |callers| run(Rpc { chain: vec![rpc().object; callers], ..rpc() }));
+    is_met(limits::CALL_CHAIN, |calls| run(Rpc { id: RpcId { path: vec![0; calls], ..rpc().id }, ..rpc() }));
+}
+
+fn placed(managers: usize, places: usize) -> Placed {
+    let node = NodeId { name: NodeName::Device(Id::from_u128(1)), life: NodeLife(1) };
+    let declared = Declared { version: 1, managers: "m".repeat(managers), devices: DeviceRight::Call };
+    Placed { declared, epoch: ObjectEpoch(1), places: vec![node; places] }
+}
+
+#[test]
+fn a_class_and_a_row_of_an_object_are_so_long() {
+    let told = |placed| ToDevice::Told { number: 1, answer: TrackAnswer::Found(placed) }.encode().map(drop);
+    is_met(limits::MANAGERS, |managers| told(placed(managers, 1)));
+    is_met(limits::PLACES, |places| told(placed(0, places)));
+    is_met(limits::CLASSES, |classes| {
+        let class = OfferedClass { name: "A".into(), declared: placed(0, 0).declared };
+        let (oldest_version, newest_version) = (OBJECTS_PROTOCOL_VERSION, OBJECTS_PROTOCOL_VERSION);
+        let (token, device, life) = (String::new(), Id::from_u128(1), NodeLife(0));
+        let classes = vec![class; classes];
+        let hello = DeviceHello { oldest_version, newest_version, token, device, life, serves: false, classes };
+        FromDevice::Hello(hello).encode().map(drop)
+    });
+}
+
+/// Each part of a message has a limit of its own, so only bytes can pass that of the frame.
+#[test]
+fn messages_about_objects_have_a_length() {
+    for (limit, result) in [
+        (limits::FROM_DEVICE, FromDevice::decode(&vec![0; limits::FROM_DEVICE.bytes.most + 1]).map(drop)),
+        (limits::TO_DEVICE, ToDevice::decode(&vec![0; limits::TO_DEVICE.bytes.most + 1]).map(drop)),
+    ] {
+        assert_eq!(result, Err(DecodeError::TooLarge { limit: limit.bytes }));
+    }
+}
+
 /// Every limit with its name.
-const FRAMES: [(&str, FrameLimits); 17] = [
+const FRAMES: [(&str, FrameLimits); 19] = [
     ("BLOB_REQUEST", limits::BLOB_REQUEST),
     ("BLOB_REPLY", limits::BLOB_REPLY),
+    ("FROM_DEVICE", limits::FROM_DEVICE),
+    ("TO_DEVICE", limits::TO_DEVICE),
     ("LOG_ENTRY", limits::LOG_ENTRY),
     ("OUTBOX_ENTRY", limits::OUTBOX_ENTRY),
     ("FROM_CENTRE", limits::FROM_CENTRE),
@@ -321,9 +384,16 @@ const FRAMES: [(&str, FrameLimits); 17] = [
     ("BETWEEN_REPLICAS", limits::BETWEEN_REPLICAS),
     ("NODES_HELLO", limits::NODES_HELLO),
 ];
-const OTHERS: [(&str, Limit); 17] = [
+const OTHERS: [(&str, Limit); 24] = [
     ("CHUNK_CONTENT", limits::CHUNK_CONTENT),
     ("CHUNK_IDS", limits::CHUNK_IDS),
+    ("OBJECT_BYTES", limits::OBJECT_BYTES),
+    ("METHOD", limits::METHOD),
+    ("MANAGERS", limits::MANAGERS),
+    ("CALLER", limits::CALLER),
+    ("CLASSES", limits::CLASSES),
+    ("CALL_CHAIN", limits::CALL_CHAIN),
+    ("PLACES", limits::PLACES),
     ("CENTRES", limits::CENTRES),
     ("CENTRE_GROUP", limits::CENTRE_GROUP),
     ("TOKEN", limits::TOKEN),

@@ -12,6 +12,7 @@ use iolite_host::random_id;
 use iolite_node::{BlobStore, Standing, StoreClient, Unavailable};
 use iolite_replication::{CompletionRow, ShardMap, completions_table};
 use iolite_store::Completion;
+use iolite_tracking::OBJECTS_TABLE;
 use iolite_values::{ClientId, Counter, Id, LOG_CHECKPOINTS_TABLE, LOG_TABLE, Schema, TableId};
 use iolite_wire::EncodeError;
 use iolite_wire::client_storage::StoredRow;
@@ -99,6 +100,9 @@ pub async fn take_backup(
     for name in table_names(&schema) {
         tables.push(taking.table(&copy, name).await?);
     }
+    // No schema tells whether there are objects.
+    let objects = taking.table(&copy, OBJECTS_TABLE.to_owned()).await?;
+    tables.extend(Some(objects).filter(|objects| objects.rows > 0));
     taking.flush().await?;
     let clients = taking.clients(&copy).await?;
     taking.flush().await?;
@@ -159,7 +163,7 @@ async fn schema_of(copy: &Copy<'_>) -> Result<Schema, BackupError> {
 }
 
 /// The catalog, the tables that it has, and the entries of logs if it has any: clients write nothing else. (The tables of a log are made by its members.)
-/// Leases and seals are of uploads under way, into the old store: a restored one has none.
+/// Leases and seals are of uploads under way, into the old store: a restored one has none. Nodes of objects register anew.
 fn table_names(schema: &Schema) -> Vec<String> {
     let own = schema.tables().map(|(name, _)| name.to_owned());
     let of_logs = if schema.has_logs() { &[LOG_TABLE, LOG_CHECKPOINTS_TABLE][..] } else { &[] };

@@ -9,6 +9,8 @@ use iolite_gateway::{Broken, Gateway, Limits, Settings, Without};
 use iolite_host::{AppFiles, Commands, Endpoint, Metrics, Origins, Probes, SessionHandler, Site, random_id};
 use iolite_values::{ClientId, Id};
 
+use crate::object_host::ObjectSessions;
+
 /// Whether sessions are served, for `/readyz`.
 #[derive(Debug, Default)]
 pub(crate) struct Ready(AtomicBool);
@@ -25,10 +27,20 @@ impl Probes for Ready {
     }
 }
 
+/// How tokens are judged.
+pub(crate) fn access(token: &str) -> Access {
+    Access::Development(DevelopmentToken::new(token))
+}
+
+/// The tracking of a server that is alone in its store.
+pub(crate) fn tracking() -> iolite_tracking::Settings {
+    iolite_tracking::Settings { client: ClientId(Id::from_u128(random_id())), has_leases: false }
+}
+
 pub(crate) fn gateway(token: &str, schemas: SchemaPolicy, has_blob_store: bool, without: Without) -> Gateway {
     Gateway::new(Settings {
         client: ClientId(Id::from_u128(random_id())),
-        access: Access::Development(DevelopmentToken::new(token)),
+        access: access(token),
         schemas,
         limits: Limits::default(),
         has_blob_store,
@@ -65,10 +77,11 @@ impl Welcome {
     }
 }
 
-/// The doors of a port: its sockets `/sync` and `/blobs`, and the commands of operators.
+/// The doors of a port: its sockets `/sync`, `/blobs` and perhaps `/objects`, and the commands of operators.
 pub(crate) struct Doors<H: SessionHandler, B: SessionHandler> {
     pub sessions: Endpoint<H>,
     pub blobs: Endpoint<B>,
+    pub objects: Option<Endpoint<ObjectSessions>>,
     pub commands: Arc<dyn Commands>,
 }
 
@@ -82,9 +95,12 @@ pub(crate) fn site<H: SessionHandler, B: SessionHandler>(
     app: Option<AppFiles>,
     welcome: Welcome,
 ) -> Site {
-    let Doors { sessions, blobs, commands } = doors;
-    let site = Site::new(metrics, ready).with_sessions(sessions, origins.clone()).with_blobs(blobs, origins);
+    let Doors { sessions, blobs, objects, commands } = doors;
+    let site = Site::new(metrics, ready).with_sessions(sessions, origins.clone()).with_blobs(blobs, origins.clone());
     let mut site = site.with_commands(commands);
+    if let Some(objects) = objects {
+        site = site.with_objects(objects, origins);
+    }
     if let Some(token) = told_token {
         let own = serde_json::json!({ "token": token, "url": "/sync" });
         site = site.with_own_json("/iolite.json", own.to_string());

@@ -1,7 +1,7 @@
 //! A gateway and its coordinator: what clients speak to, and what speaks to replicas.
 //!
-//! The coordinator has two askers: the gateway, and its host's sweeps and checks of blobs. It is given numbers of `Front`'s own. In a group of several data
-//! centres, [`Centres`] stands between them and the coordinator.
+//! The coordinator has three askers: the gateway, tracking, and its host's sweeps and checks of blobs. It is given numbers of `Front`'s own. In a group of
+//! several data centres, [`Centres`] stands between them and the coordinator, and there is no tracking.
 
 use std::collections::VecDeque;
 
@@ -11,6 +11,7 @@ use iolite_machine::{Instant, Machine, Now};
 use iolite_replication::node::{FromReplica, Group, ReplicaId, Split, Term, ToReplica};
 use iolite_replication::{Coordinator, CoordinatorInput, CoordinatorOutput};
 use iolite_store::{Asking, Event, Reply, Request, RequestId};
+use iolite_tracking::{Ask, AskId, News, Tracking};
 use iolite_wire::message::FromGateway;
 
 use crate::SweeperAsk;
@@ -23,6 +24,8 @@ pub struct Front {
     coordinator: Coordinator,
     /// None: this data centre is alone.
     centres: Option<Centres>,
+    /// None: no objects are served.
+    tracking: Option<Tracking>,
     asking: Asking<Asker>,
     outputs: VecDeque<FrontOutput>,
 }
@@ -32,6 +35,7 @@ pub struct Front {
 pub(crate) enum Asker {
     Gateway(RequestId),
     Sweeper(RequestId),
+    Tracking(RequestId),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,6 +44,8 @@ pub enum FrontInput {
     FromReplica(FromReplica),
     /// A sweep or a check of blobs asks the store of rows.
     Sweeper(SweeperAsk),
+    /// The host of objects asks tracking.
+    Tracking(AskId, Ask),
     /// Something happens on a link with another data centre.
     Centre(LinkInput),
     /// The directory tells of the group of a shard.
@@ -57,6 +63,8 @@ pub enum FrontOutput {
     Blobs(BlobLink, BlobOutput),
     /// The answer to what a sweep or a check has asked.
     ToSweeper(RequestId, Reply),
+    /// For the host of objects.
+    Tracking(News),
     /// For a link with another data centre.
     Centre(LinkOutput),
     /// Another process has this gateway's number: end.
@@ -65,7 +73,8 @@ pub enum FrontOutput {
 
 impl Front {
     pub fn new(now: Now, gateway: Gateway, coordinator: Coordinator) -> Front {
-        Front { now, gateway, coordinator, centres: None, asking: Asking::default(), outputs: VecDeque::new() }
+        let (asking, outputs) = (Asking::default(), VecDeque::new());
+        Front { now, gateway, coordinator, centres: None, tracking: None, asking, outputs }
     }
 
     /// The same in a group of data centres. With peers it serves only tables that merge.
@@ -74,6 +83,16 @@ impl Front {
         let gateway =
             if settings.peers.is_empty() { self.gateway } else { self.gateway.in_group(settings.name.clone()) };
         Front { gateway, centres: Some(Centres::new(self.now, settings)), ..self }
+    }
+
+    /// The same with the tables of objects.
+    ///
+    /// # Panics
+    /// In a group of data centres: its feed is held back, so tracking would see its own commits late.
+    #[must_use]
+    pub fn with_tracking(self, settings: iolite_tracking::Settings) -> Front {
+        assert!(self.centres.is_none(), "there are no objects in a group of data centres");
+        Front { tracking: Some(Tracking::new(settings)), ..self }
     }
 
     /// The front's part in the group, if there are several data centres.
@@ -138,6 +157,10 @@ impl Front {
                     iolite_causal::Output::Link(output) => self.emit(FrontOutput::Centre(output)),
                 }
             }
+            while let Some(output) = self.tracking.as_mut().and_then(Machine::poll) {
+                quiet = false;
+                self.on_tracking(output);
+            }
             while let Some(output) = self.coordinator.poll() {
                 quiet = false;
                 match output {
@@ -176,15 +199,44 @@ impl Front {
         }
     }
 
+    fn on_tracking(&mut self, output: iolite_tracking::Output) {
+        match output {
+            iolite_tracking::Output::Request(id, request) => {
+                let number = self.asking.begin(Asker::Tracking(id));
+                self.ask(number, request);
+            }
+            iolite_tracking::Output::GiveUp(id) => {
+                if let Some(number) = self.asking.give_up(Asker::Tracking(id)) {
+                    self.give_up(number);
+                }
+            }
+            iolite_tracking::Output::News(news) => self.emit(FrontOutput::Tracking(news)),
+        }
+    }
+
+    fn track(&mut self, input: iolite_tracking::Input) {
+        if let Some(tracking) = &mut self.tracking {
+            tracking.handle(self.now, input);
+        }
+    }
+
     /// A reply is for its asker, everything else for all.
     fn on_event(&mut self, event: Event) {
         let event = match event {
             Event::Reply(number, reply) => match self.asking.answered(number) {
                 Some(Asker::Gateway(id)) => Event::Reply(id, reply),
                 Some(Asker::Sweeper(id)) => return self.emit(FrontOutput::ToSweeper(id, reply)),
+                Some(Asker::Tracking(id)) => {
+                    return self.track(iolite_tracking::Input::Store(Event::Reply(id, reply)));
+                }
                 None => return,
             },
-            Event::Ready { .. } | Event::Feed(_) => event,
+            Event::Ready { .. } | Event::Feed(_) => {
+                if self.tracking.is_some() {
+                    self.track(iolite_tracking::Input::Store(event.clone()));
+                }
+                event
+            }
         };
         self.gateway.handle(self.now, Input::Store(event));
     }
@@ -214,6 +266,7 @@ impl Machine for Front {
             FrontInput::Gateway(input) => self.gateway.handle(now, input),
             FrontInput::FromReplica(message) => self.coordinator.handle(now, CoordinatorInput::FromReplica(message)),
             FrontInput::Sweeper(ask) => self.on_sweeper(ask),
+            FrontInput::Tracking(id, ask) => self.track(iolite_tracking::Input::Ask(id, ask)),
             FrontInput::Centre(input) => self.on_centre(input),
             FrontInput::Ended(split) => self.coordinator.handle(now, CoordinatorInput::Ended(split)),
             FrontInput::Configured(group) => self.coordinator.handle(now, CoordinatorInput::Configured(group)),
@@ -229,7 +282,8 @@ impl Machine for Front {
 
     fn deadline(&self) -> Option<Instant> {
         let centres = self.centres.as_ref().and_then(Machine::deadline);
-        [self.gateway.deadline(), self.coordinator.deadline(), centres].into_iter().flatten().min()
+        let tracking = self.tracking.as_ref().and_then(Machine::deadline);
+        [self.gateway.deadline(), self.coordinator.deadline(), centres, tracking].into_iter().flatten().min()
     }
 
     fn on_deadline(&mut self, now: Now) {
@@ -239,6 +293,9 @@ impl Machine for Front {
         if let Some(centres) = &mut self.centres {
             centres.on_deadline(now);
         }
+        if let Some(tracking) = &mut self.tracking {
+            tracking.on_deadline(now);
+        }
     }
 
     fn validate(&self) {
@@ -246,6 +303,9 @@ impl Machine for Front {
         self.coordinator.validate();
         if let Some(centres) = &self.centres {
             centres.validate();
+        }
+        if let Some(tracking) = &self.tracking {
+            tracking.validate();
         }
     }
 }
@@ -299,6 +359,26 @@ mod tests {
         front.on_event(Event::Reply(RequestId(1), Reply::Acknowledged));
         let told = FrontOutput::ToSweeper(RequestId(1), Reply::Acknowledged);
         assert!(std::iter::from_fn(|| front.poll()).any(|output| output == told));
+    }
+
+    #[test]
+    fn tracking_hears_of_the_store_and_gets_its_replies() {
+        let own = ClientId(Id::from_u128(3));
+        let mut front = front().with_tracking(iolite_tracking::Settings { client: own, has_leases: false });
+        let (store, at) = (StoreIncarnation(Id::from_u128(2)), Timestamp::ZERO);
+        front.on_event(Event::Ready { store, resolved: at });
+        let object = iolite_values::ObjectName::new("Note", "a").expect("a short name");
+        front.handle(NOW, FrontInput::Tracking(AskId(5), Ask::Find(object)));
+        // The gateway reads the schemas by request 1. Tracking reads servers by request 2, buckets by request 3, and the object by request 4.
+        let row = Reply::ReadAt(Ok(ReadReply { at, rows: Vec::new(), is_cut: false }));
+        front.settle();
+        front.on_event(Event::Reply(RequestId(4), row));
+        front.settle();
+        front.on_event(Event::Reply(RequestId(5), Reply::Validated(iolite_store::Validity::Valid)));
+        let unknown = iolite_tracking::Told::Track(iolite_wire::objects::TrackAnswer::Unknown);
+        let told = [News::Ready(store), News::Told(AskId(5), unknown)].map(FrontOutput::Tracking);
+        let said: Vec<_> = std::iter::from_fn(|| front.poll()).collect();
+        assert_eq!(said.iter().filter(|output| told.contains(output)).count(), 2, "{said:?}");
     }
 
     #[test]

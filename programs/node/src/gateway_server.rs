@@ -166,6 +166,7 @@ impl GatewayServer {
             Doors {
                 sessions: endpoint.clone(),
                 blobs: blobs.endpoint.clone(),
+                objects: None,
                 commands: blobs.commands(&self.clients.token, self.shutdown.listen()),
             },
             origins,
@@ -221,6 +222,8 @@ impl Performer<Front> for World {
             FrontOutput::Close(session) => self.endpoint.close(session.0),
             FrontOutput::Blobs(link, output) => self.blobs.perform(link, output),
             FrontOutput::ToSweeper(id, reply) => self.blobs.answer(id, reply),
+            // Nobody asks yet: the host of objects is to come.
+            FrontOutput::Tracking(news) => drop(news),
             FrontOutput::Centre(output) => {
                 if let Some(links) = &self.centres {
                     centre_links::perform(links, &output);

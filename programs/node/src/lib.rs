@@ -25,9 +25,13 @@ mod inquirer;
 mod journal;
 mod names;
 mod node;
+mod object_classes;
+mod object_host;
 mod objects;
 #[cfg(any(feature = "etcd", feature = "postgres"))]
 mod password;
+#[cfg(feature = "postgres")]
+mod postgres_front;
 #[cfg(feature = "postgres")]
 mod postgres_gateway;
 mod recovery;
@@ -54,6 +58,7 @@ pub use front::{Front, FrontInput, FrontOutput};
 pub use gateway_server::{GatewayServer, GatewayServerError, GatewaySettings};
 pub use names::{FIRST_NUMBER_OF_COMMANDS, NodeRole};
 pub use node::{Node, NodeInput, NodeOutput};
+pub use object_classes::ObjectClasses;
 pub use objects::{Objects, ObjectsAddress, ObjectsError};
 #[cfg(any(feature = "etcd", feature = "postgres"))]
 pub use password::PasswordError;

@@ -6,6 +6,7 @@ use iolite_causal::{LinkInput, LinkOutput};
 use iolite_gateway::{BlobLink, BlobOutput, Input, SessionId};
 use iolite_machine::{Instant, Machine, Now};
 use iolite_store::{Reply, RequestId};
+use iolite_tracking::{Ask, AskId, News};
 use iolite_wire::message::FromGateway;
 
 use crate::{Front, FrontInput, FrontOutput, JournalInput, JournalOutput, Store, StoreInput, StoreOutput, SweeperAsk};
@@ -24,6 +25,8 @@ pub enum NodeInput {
     Gateway(Input),
     /// A sweep or a check of blobs asks the store of rows.
     Sweeper(SweeperAsk),
+    /// The host of objects asks tracking.
+    Tracking(AskId, Ask),
     /// Something happens on a link with another data centre.
     Centre(LinkInput),
     Journal(JournalInput),
@@ -37,6 +40,8 @@ pub enum NodeOutput {
     Blobs(BlobLink, BlobOutput),
     /// The answer to what a sweep or a check has asked.
     ToSweeper(RequestId, Reply),
+    /// For the host of objects.
+    Tracking(News),
     /// For a link with another data centre.
     Centre(LinkOutput),
     Journal(JournalOutput),
@@ -72,6 +77,7 @@ impl Node {
                     }
                     FrontOutput::Blobs(link, output) => self.outputs.push_back(NodeOutput::Blobs(link, output)),
                     FrontOutput::ToSweeper(id, reply) => self.outputs.push_back(NodeOutput::ToSweeper(id, reply)),
+                    FrontOutput::Tracking(news) => self.outputs.push_back(NodeOutput::Tracking(news)),
                     FrontOutput::Centre(output) => self.outputs.push_back(NodeOutput::Centre(output)),
                     FrontOutput::Close(session) => self.outputs.push_back(NodeOutput::Close(session)),
                     FrontOutput::ToReplica(_, message) => {
@@ -108,6 +114,7 @@ impl Machine for Node {
         match input {
             NodeInput::Gateway(input) => self.front.handle(now, FrontInput::Gateway(input)),
             NodeInput::Sweeper(ask) => self.front.handle(now, FrontInput::Sweeper(ask)),
+            NodeInput::Tracking(id, ask) => self.front.handle(now, FrontInput::Tracking(id, ask)),
             NodeInput::Centre(input) => self.front.handle(now, FrontInput::Centre(input)),
             NodeInput::Journal(input) => self.store.handle(now, StoreInput::Journal(input)),
         }

@@ -7,10 +7,10 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use iolite_gateway::{Gateway, Input, Output, Without};
+use iolite_gateway::{Input, Output, Without};
 use iolite_host::{Clock, Endpoint, Inbox, Mailbox, Metric, Metrics, Performer, Shutdown, drive, mailbox};
 use iolite_postgres::{AuthorityError, Encryption, OpenError, PostgresSettings, PostgresStore};
-use iolite_store::{Asking, Event, Request, RequestId};
+use iolite_store::{Asking, Event, Reply, Request, RequestId};
 use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval};
 
@@ -22,6 +22,7 @@ use crate::client_port::{ClientPort, ClientPortError};
 use crate::clients::{Doors, Ready, Welcome, gateway, site};
 use crate::config::{GatewayConfig, PostgresConfig, PostgresGatewayConfig, Protection};
 use crate::password::{PasswordError, read_password};
+use crate::postgres_front::{PostgresFront, PostgresInput, PostgresOutput};
 use crate::server::{INBOX_BYTES_MAX, LAST_REQUESTS_WITHIN};
 use crate::sessions::GatewaySessions;
 
@@ -42,15 +43,15 @@ pub enum PostgresGatewayError {
 
 /// A gateway that has its port, and is about to serve.
 pub struct PostgresGateway {
-    gateway: Gateway,
+    front: PostgresFront,
     blobs: Option<BlobStore>,
     store: PostgresSettings,
     clients: ClientPort,
     config: GatewayConfig,
     metrics: Metrics,
     clock: Clock,
-    mailbox: Mailbox<Input>,
-    inbox: Inbox<Input>,
+    mailbox: Mailbox<PostgresInput>,
+    inbox: Inbox<PostgresInput>,
     shutdown: Shutdown,
 }
 
@@ -72,8 +73,10 @@ impl PostgresGateway {
         let (mailbox, inbox) = mailbox(INBOX_BYTES_MAX);
         let blobs = config.blobs.as_ref().map(BlobStore::open).transpose()?;
         let gateway = gateway(&clients.token, config.schemas.into(), blobs.is_some(), Without::Nothing);
+        // The host of objects is to come, and tracking with it.
+        let front = PostgresFront { gateway, tracking: None };
         let (metrics, clock) = (Metrics::default(), Clock::start());
-        Ok(PostgresGateway { gateway, blobs, store, clients, config, metrics, clock, mailbox, inbox, shutdown })
+        Ok(PostgresGateway { front, blobs, store, clients, config, metrics, clock, mailbox, inbox, shutdown })
     }
 
     /// Where it listens.
@@ -86,7 +89,7 @@ impl PostgresGateway {
     /// # Errors
     /// [`PostgresGatewayError::Store`], when somebody has to correct something.
     pub async fn run(mut self) -> Result<(), PostgresGatewayError> {
-        let sessions = GatewaySessions(std::convert::identity::<Input>);
+        let sessions = GatewaySessions(PostgresInput::Gateway);
         let endpoint = Endpoint::new(sessions, self.mailbox.clone(), &self.metrics, self.shutdown.listen());
         let ready = Arc::new(Ready::default());
         let (requests, asked) = mpsc::unbounded_channel();
@@ -99,8 +102,7 @@ impl PostgresGateway {
             SweeperAsk::Hold(_) => {}
         });
         let (mailbox, stop) = (self.mailbox.clone(), self.shutdown.listen());
-        let blobs =
-            BlobHost::new(std::convert::identity::<Input>, mailbox, self.blobs, asks.clone(), &self.metrics, stop);
+        let blobs = BlobHost::new(PostgresInput::Gateway, mailbox, self.blobs, asks.clone(), &self.metrics, stop);
         let told_token = self.config.tells_token.then_some(self.clients.token.as_str());
         let (origins, app) = (self.config.origins.clone(), self.config.app_files());
         let (metrics, welcome) = (self.metrics.clone(), Welcome::Gateway);
@@ -108,6 +110,7 @@ impl PostgresGateway {
             Doors {
                 sessions: endpoint.clone(),
                 blobs: blobs.endpoint.clone(),
+                objects: None,
                 commands: blobs.commands(&self.clients.token, self.shutdown.listen()),
             },
             origins,
@@ -120,9 +123,10 @@ impl PostgresGateway {
         let http = tokio::spawn(site.serve(self.clients.listener, self.shutdown.listen()));
         let mut world = World { endpoint, blobs, requests, ready };
         let ended = self.shutdown.listen();
-        let work = work(self.store, asked, Repliers { gateway: self.mailbox, asks }, StoreFigures::new(&self.metrics));
+        let repliers = Repliers { front: self.mailbox, has_tracking: self.front.tracking.is_some(), asks };
+        let work = work(self.store, asked, repliers, StoreFigures::new(&self.metrics));
         let result = tokio::select! {
-            () = drive(&mut self.gateway, self.clock, &mut self.inbox, ended, &mut world) => Ok(()),
+            () = drive(&mut self.front, self.clock, &mut self.inbox, ended, &mut world) => Ok(()),
             Err(error) = work => Err(error.into()),
         };
         self.shutdown.begin();
@@ -148,12 +152,35 @@ fn store_settings(gateway: &GatewayConfig, postgres: PostgresConfig) -> Result<P
 enum Asker {
     Gateway(RequestId),
     Sweeper(RequestId),
+    Tracking(RequestId),
 }
 
 /// The parts that are told what the store replies.
 struct Repliers {
-    gateway: Mailbox<Input>,
+    front: Mailbox<PostgresInput>,
+    has_tracking: bool,
     asks: Arc<Asks>,
+}
+
+impl Repliers {
+    fn answer(&self, asker: Asker, reply: Reply) {
+        match asker {
+            Asker::Gateway(id) => self.front.send(PostgresInput::Gateway(Input::Store(Event::Reply(id, reply)))),
+            Asker::Sweeper(id) => self.asks.answer(id, reply),
+            Asker::Tracking(id) => self.track(Event::Reply(id, reply)),
+        }
+    }
+
+    fn tell_all(&self, event: Event) {
+        if self.has_tracking {
+            self.track(event.clone());
+        }
+        self.front.send(PostgresInput::Gateway(Input::Store(event)));
+    }
+
+    fn track(&self, event: Event) {
+        self.front.send(PostgresInput::Tracking(iolite_tracking::Input::Store(event)));
+    }
 }
 
 /// What is said to the store.
@@ -185,12 +212,12 @@ async fn work(
     loop {
         tokio::select! {
             event = store.next_event() => match event {
-                Event::Reply(number, reply) => match asking.answered(number) {
-                    Some(Asker::Gateway(id)) => repliers.gateway.send(Input::Store(Event::Reply(id, reply))),
-                    Some(Asker::Sweeper(id)) => repliers.asks.answer(id, reply),
-                    None => {}
-                },
-                Event::Ready { .. } | Event::Feed(_) => repliers.gateway.send(Input::Store(event)),
+                Event::Reply(number, reply) => {
+                    if let Some(asker) = asking.answered(number) {
+                        repliers.answer(asker, reply);
+                    }
+                }
+                Event::Ready { .. } | Event::Feed(_) => repliers.tell_all(event),
             },
             Some(said) = asked.recv() => match said {
                 ForStore::Request(asker, request) => store.request(asking.begin(asker), request),
@@ -246,14 +273,14 @@ impl StoreFigures {
 
 /// What the gateway's outputs go to.
 struct World {
-    endpoint: Endpoint<GatewaySessions<Input>>,
-    blobs: BlobHost<Input>,
+    endpoint: Endpoint<GatewaySessions<PostgresInput>>,
+    blobs: BlobHost<PostgresInput>,
     requests: mpsc::UnboundedSender<ForStore>,
     ready: Arc<Ready>,
 }
 
-impl Performer<Gateway> for World {
-    fn perform(&mut self, output: Output) {
+impl World {
+    fn perform_gateway(&mut self, output: Output) {
         match output {
             Output::Message(session, message) => self.endpoint.send(session.0, message),
             Output::Close(session) => self.endpoint.close(session.0),
@@ -264,8 +291,27 @@ impl Performer<Gateway> for World {
         }
     }
 
-    fn settled(&mut self, gateway: &Gateway) {
-        self.ready.set(gateway.is_ready());
-        self.blobs.settled(gateway);
+    fn perform_tracking(&mut self, output: iolite_tracking::Output) {
+        use iolite_tracking::Output;
+        match output {
+            Output::Request(id, request) => drop(self.requests.send(ForStore::Request(Asker::Tracking(id), request))),
+            Output::GiveUp(id) => drop(self.requests.send(ForStore::GiveUp(Asker::Tracking(id)))),
+            // Nobody asks yet: the host of objects is to come.
+            Output::News(news) => drop(news),
+        }
+    }
+}
+
+impl Performer<PostgresFront> for World {
+    fn perform(&mut self, output: PostgresOutput) {
+        match output {
+            PostgresOutput::Gateway(output) => self.perform_gateway(output),
+            PostgresOutput::Tracking(output) => self.perform_tracking(output),
+        }
+    }
+
+    fn settled(&mut self, front: &PostgresFront) {
+        self.ready.set(front.gateway.is_ready());
+        self.blobs.settled(&front.gateway);
     }
 }

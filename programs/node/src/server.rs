@@ -21,16 +21,17 @@ use tokio::net::TcpListener;
 use crate::blob_host::BlobHost;
 use crate::blob_store::{BlobStore, BlobStoreError};
 use crate::blobs::asks::Asks;
-use crate::clients::{Doors, Ready, Welcome, gateway, site};
+use crate::clients::{Doors, Ready, Welcome, access, gateway, site, tracking};
 use crate::config::BlobsConfig;
 use crate::data_directory::{DataDirectory, DataDirectoryError, is_data_directory};
 use crate::gateway_metrics::GatewayMetrics;
 use crate::journal::{self, Failure};
+use crate::object_host::{ObjectHost, ObjectHostSettings, ObjectNews};
 use crate::objects::ObjectsAddress;
 use crate::recovery::recover_alone;
 use crate::sessions::GatewaySessions;
 use crate::store_metrics::StoreMetrics;
-use crate::{Front, Node, NodeInput, NodeOutput, Store};
+use crate::{Front, Node, NodeInput, NodeOutput, ObjectClasses, Store};
 
 /// What a server is started with.
 #[derive(Clone, Debug)]
@@ -109,6 +110,7 @@ pub struct Server {
     mailbox: Mailbox<NodeInput>,
     inbox: Inbox<NodeInput>,
     failure: Failure,
+    classes: Option<ObjectClasses>,
 }
 
 /// Bytes of messages that wait for what runs in the process.
@@ -134,11 +136,8 @@ impl Server {
         let retention = Retention { age: settings.history, ..Retention::default() };
         let replica = recover_alone(&data.recovery, retention).map_err(failed)?;
         let clock = Clock::start();
-        let front = Front::new(
-            clock.now(),
-            gateway(&data.token, SchemaPolicy::Grow, true, Without::Nothing),
-            coordinator(clock.now()),
-        );
+        let gateway = gateway(&data.token, SchemaPolicy::Grow, true, Without::Nothing);
+        let front = Front::new(clock.now(), gateway, coordinator(clock.now())).with_tracking(tracking());
         let node = Node::new(clock.now(), front, Store::new(replica, settings.checkpoint_bytes_min));
         let metrics = Metrics::default();
         let class = data.journal.durability().name();
@@ -150,7 +149,28 @@ impl Server {
         let (token, hosts) = (data.token, if address.ip().is_loopback() { Hosts::Loopback } else { Hosts::Any });
         let secrets = vec![settings.data];
         let app = settings.app.map(|folder| AppFiles { folder, secrets, is_secret: is_data_directory, hosts });
-        Ok(Server { node, blobs, journal, listener, address, token, app, metrics, clock, mailbox, inbox, failure })
+        let classes = None;
+        Ok(Server {
+            node,
+            blobs,
+            journal,
+            listener,
+            address,
+            token,
+            app,
+            metrics,
+            clock,
+            mailbox,
+            inbox,
+            failure,
+            classes,
+        })
+    }
+
+    /// The same with classes of objects that this process runs.
+    #[must_use]
+    pub fn with_objects(self, classes: ObjectClasses) -> Server {
+        Server { classes: Some(classes), ..self }
     }
 
     /// Where it listens.
@@ -185,6 +205,16 @@ impl Server {
         let sessions = GatewaySessions(NodeInput::Gateway);
         let endpoint = Endpoint::new(sessions, self.mailbox.clone(), &self.metrics, shutdown.listen());
         let ready = Arc::new(Ready::default());
+        let objects = ObjectHost::new(
+            ObjectHostSettings {
+                gateway: CoordinatorId::default(),
+                access: access(&self.token),
+                classes: self.classes,
+                clock: self.clock,
+            },
+            &self.metrics,
+            shutdown.listen(),
+        );
         let (mailbox, stop, sweeps) = (self.mailbox.clone(), shutdown.listen(), self.mailbox.clone());
         let asks = Asks::new(move |ask| sweeps.send(NodeInput::Sweeper(ask)));
         let blobs = BlobHost::new(NodeInput::Gateway, mailbox, Some(self.blobs), asks, &self.metrics, stop);
@@ -192,6 +222,7 @@ impl Server {
             Doors {
                 sessions: endpoint.clone(),
                 blobs: blobs.endpoint.clone(),
+                objects: Some(objects.endpoint.clone()),
                 commands: blobs.commands(&self.token, shutdown.listen()),
             },
             Origins::default(),
@@ -203,7 +234,9 @@ impl Server {
         );
         let http = tokio::spawn(site.serve(self.listener, shutdown.listen()));
         let (gateway, store) = (GatewayMetrics::new(&self.metrics), StoreMetrics::new(&self.metrics));
-        let mut world = World { endpoint, blobs, journal: self.journal, ready, gateway, store };
+        let (news, tracking) = (objects.news(), self.mailbox.clone());
+        tokio::spawn(objects.run(move |id, ask| tracking.send(NodeInput::Tracking(id, ask))));
+        let mut world = World { endpoint, blobs, objects: news, journal: self.journal, ready, gateway, store };
         let ended = shutdown.listen();
         let failed = tokio::select! {
             () = drive(&mut self.node, self.clock, &mut self.inbox, ended, &mut world) => None,
@@ -226,6 +259,7 @@ fn coordinator(now: Now) -> Coordinator {
 struct World {
     endpoint: Endpoint<GatewaySessions<NodeInput>>,
     blobs: BlobHost<NodeInput>,
+    objects: ObjectNews,
     journal: MachineJournal,
     ready: Arc<Ready>,
     gateway: GatewayMetrics,
@@ -239,6 +273,7 @@ impl Performer<Node> for World {
             NodeOutput::Close(session) => self.endpoint.close(session.0),
             NodeOutput::Blobs(link, output) => self.blobs.perform(link, output),
             NodeOutput::ToSweeper(id, reply) => self.blobs.answer(id, reply),
+            NodeOutput::Tracking(news) => self.objects.tell(news),
             NodeOutput::Centre(output) => unreachable!("it is no data centre of a group: {output:?}"),
             NodeOutput::Journal(output) => journal::perform(&mut self.journal, output),
         }

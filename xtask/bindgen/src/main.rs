@@ -33,7 +33,8 @@ fn generate() -> Result<()> {
     // Nobody reads these in a browser, and every page load would pay for them.
     bindgen.remove_name_section(true).remove_producers_section(true);
     bindgen.generate(&out_dir).with_context(context)?;
-    name_library(&out_dir.join("iolite_wasm.d.ts")).with_context(context)
+    let name = module.file_stem().context("a module is a file")?;
+    name_library(&out_dir.join(name).with_extension("d.ts")).with_context(context)
 }
 
 /// The declarations use `Symbol.dispose`, which apps that check the types of their packages need not have otherwise.

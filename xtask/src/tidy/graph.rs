@@ -38,6 +38,7 @@ const LAYERS: &[(&str, MayUse)] = &[
     ("iolite-logs", Only(STORE_AND_BELOW)),
     ("iolite-catalog", Only(STORE_AND_BELOW)),
     ("iolite-access", Only(STORE_AND_BELOW)),
+    ("iolite-tracking", Only(STORE_AND_BELOW)),
     ("iolite-blobs", Only(STORE_AND_BELOW)),
     ("iolite-engine", Only(&["iolite-machine", "iolite-values"])),
     (
@@ -71,7 +72,7 @@ const LAYERS: &[(&str, MayUse)] = &[
             "iolite-machine",
         ]),
     ),
-    ("iolite-objects", Only(&["iolite-client", "iolite-values", "iolite-wire", "iolite-machine"])),
+    ("iolite-objects", Only(&["iolite-values", "iolite-wire", "iolite-machine"])),
     ("iolite-memory", Only(&["iolite-values", "iolite-machine"])),
     ("iolite-emulator", Only(&["iolite-values", "iolite-machine"])),
     ("iolite-host", Only(&["iolite-machine", "iolite-wire", "iolite-engine", "iolite-values"])),
@@ -88,6 +89,7 @@ const LAYERS: &[(&str, MayUse)] = &[
     ("iolite", Anything),
     ("iolite-derive", Only(&[])),
     ("iolite-wasm", Anything),
+    ("iolite-wasm-objects", Anything),
     ("iolite-python", Anything),
     ("iolite-uniffi", Anything),
     ("iolite-benchmarks", Anything),
@@ -125,6 +127,7 @@ const SERVER_SIDE: &[&str] = &["iolite-engine", "iolite-replication", "iolite-ga
 const NEVER_REACH: &[(&str, &[&str])] = &[
     ("iolite-client", SERVER_SIDE),
     ("iolite-wasm", SERVER_SIDE),
+    ("iolite-wasm-objects", SERVER_SIDE),
     ("iolite-simulation", &["iolite-host", "iolite-node", "iolite-cluster", "iolite-server"]),
     (
         "iolite-host",

@@ -9,7 +9,7 @@ use super::sources::Source;
 const ROOTS: &[&str] = &["crates/", "programs/", "sdks/", "docs/", "examples/", "xtask/", "scripts/"];
 
 /// What is built there and not kept.
-const BUILT: &[&str] = &["sdks/typescript/client/src/wasm"];
+const BUILT: &[&str] = &["sdks/typescript/client/src/wasm", "sdks/typescript/objects/src/wasm"];
 
 pub fn check(sources: &[Source]) -> Vec<Finding> {
     let pages = sources.iter().filter(|source| source.has_extension(&["md"]));

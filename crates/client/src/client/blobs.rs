@@ -16,13 +16,13 @@ use iolite_blobs::{
     ClientInput, ClientOutput, Download, DownloadNumber, DownloadOutput, Part, Upload, UploadError, UploadNumber,
     UploadOutput, blob_of_cell,
 };
-use iolite_machine::{Instant, Now};
+use iolite_machine::{Backoff, Instant, Now};
 use iolite_values::{Blob, Cell, Chunks, Counter, Decision, LeaseName, Operation, Timestamp, Value, Write};
 use iolite_wire::blobs::{BlobRefusal, BlobReply};
 use iolite_wire::message::{Goodbye, GoodbyeReason, Submit};
 
 use super::Client;
-use crate::backoff::Backoff;
+
 use crate::interface::{BlobInput, BlobOutput, Output};
 use crate::queue::{Entry, Stage};
 

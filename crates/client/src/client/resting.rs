@@ -5,9 +5,7 @@
 
 use std::time::Duration;
 
-use iolite_machine::Instant;
-
-use crate::backoff::Backoff;
+use iolite_machine::{Backoff, Instant};
 
 /// Whether the first mutation of the queue may be submitted again after its attempt conflicted.
 #[derive(Debug)]

@@ -9,6 +9,7 @@ use iolite_wire::journal::{CheckpointChunk, JournalRecord};
 use iolite_wire::logs::{LogEntry, LogState};
 use iolite_wire::message::{FromClient, FromGateway};
 use iolite_wire::node::{BetweenReplicas, FromReplica, NodesHello, ToReplica};
+use iolite_wire::objects::{FromDevice, ToDevice};
 use iolite_wire::tabs::{FromTab, ToTab};
 use iolite_wire::{DecodeError, EncodeError, SessionDecoder, SessionEncoder};
 
@@ -38,6 +39,8 @@ pub enum Decoder {
     BlobReply,
     FromCentre,
     OutboxEntry,
+    FromDevice,
+    ToDevice,
 }
 
 /// The messages of one session's direction, or records of one kind.
@@ -65,10 +68,12 @@ pub enum Content {
     BlobReply(Vec<BlobReply>),
     FromCentre(Vec<FromCentre>),
     OutboxEntry(Vec<OutboxEntry>),
+    FromDevice(Vec<FromDevice>),
+    ToDevice(Vec<ToDevice>),
 }
 
 impl Decoder {
-    pub const ALL: [Decoder; 22] = [
+    pub const ALL: [Decoder; 24] = [
         Decoder::FromClient,
         Decoder::FromGateway,
         Decoder::Journal,
@@ -91,6 +96,8 @@ impl Decoder {
         Decoder::BlobReply,
         Decoder::FromCentre,
         Decoder::OutboxEntry,
+        Decoder::FromDevice,
+        Decoder::ToDevice,
     ];
 
     pub fn decode(self, frames: &[Vec<u8>]) -> Result<Content, DecodeError> {
@@ -126,6 +133,8 @@ impl Decoder {
             Decoder::BlobReply => Content::BlobReply(each(frames, BlobReply::decode)?),
             Decoder::FromCentre => Content::FromCentre(each(frames, FromCentre::decode)?),
             Decoder::OutboxEntry => Content::OutboxEntry(each(frames, OutboxEntry::decode)?),
+            Decoder::FromDevice => Content::FromDevice(each(frames, FromDevice::decode)?),
+            Decoder::ToDevice => Content::ToDevice(each(frames, ToDevice::decode)?),
         })
     }
 }
@@ -155,6 +164,8 @@ impl Content {
             Content::BlobReply(_) => Decoder::BlobReply,
             Content::FromCentre(_) => Decoder::FromCentre,
             Content::OutboxEntry(_) => Decoder::OutboxEntry,
+            Content::FromDevice(_) => Decoder::FromDevice,
+            Content::ToDevice(_) => Decoder::ToDevice,
         }
     }
 
@@ -188,6 +199,8 @@ impl Content {
             Content::BlobReply(replies) => replies.iter().map(BlobReply::encode).collect(),
             Content::FromCentre(messages) => messages.iter().map(FromCentre::encode).collect(),
             Content::OutboxEntry(entries) => entries.iter().map(OutboxEntry::encode).collect(),
+            Content::FromDevice(messages) => messages.iter().map(FromDevice::encode).collect(),
+            Content::ToDevice(messages) => messages.iter().map(ToDevice::encode).collect(),
         }
     }
 }

@@ -5,6 +5,7 @@ mod asks;
 mod blobs;
 mod centres;
 mod nodes;
+mod objects;
 mod peers;
 mod queries;
 mod records;
@@ -24,9 +25,17 @@ pub struct Sample {
 
 pub fn all() -> Vec<Sample> {
     let between_nodes = [nodes::all(), asks::all(), answers::all(), peers::all()].concat();
-    let others =
-        [values::all(), queries::all(), session::all(), records::all(), tabs::all(), blobs::all(), centres::all()]
-            .concat();
+    let others = [
+        values::all(),
+        queries::all(),
+        session::all(),
+        records::all(),
+        tabs::all(),
+        blobs::all(),
+        centres::all(),
+        objects::all(),
+    ]
+    .concat();
     let all = others.into_iter().chain(between_nodes);
     all.map(|(name, comment, content)| Sample { name, comment, content }).collect()
 }

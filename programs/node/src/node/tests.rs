@@ -185,6 +185,7 @@ fn perform_in_a_turn(node: &mut Node, journal: &mut Journal<MemoryDisk>) {
             | NodeOutput::Close(_)
             | NodeOutput::Blobs(..)
             | NodeOutput::ToSweeper(..)
+            | NodeOutput::Tracking(_)
             | NodeOutput::Centre(_) => {
                 continue;
             }

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+/// The pauses of one that tries.
 #[derive(Debug)]
-pub(crate) struct Backoff {
+pub struct Backoff {
     /// Of the first pause and of the longest one, half to all is waited.
     first: Duration,
     last: Duration,
@@ -13,16 +14,17 @@ pub(crate) struct Backoff {
 
 impl Backoff {
     /// `seed` spreads many clients. Any number.
-    pub(crate) fn new(first: Duration, last: Duration, seed: u64) -> Backoff {
+    pub fn new(first: Duration, last: Duration, seed: u64) -> Backoff {
         Backoff { first, last, failures: 0, random: seed | 1 }
     }
 
-    pub(crate) fn reset(&mut self) {
+    /// A try has succeeded: the next pause is the first one again.
+    pub fn reset(&mut self) {
         self.failures = 0;
     }
 
     /// Between half and all of a time that doubles from the first to the last.
-    pub(crate) fn next_pause(&mut self) -> Duration {
+    pub fn next_pause(&mut self) -> Duration {
         let limit = self.first.saturating_mul(1 << self.failures.min(20)).min(self.last).as_micros() as u64;
         self.failures = self.failures.saturating_add(1);
         self.random = self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

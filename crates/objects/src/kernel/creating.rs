@@ -1,0 +1,192 @@
+//! Objects that begin: here, by one commit of tracking; or elsewhere, by a server.
+//!
+//! Invariant: an instance that begins here serves once its row is known to be committed, and not before.
+
+use std::collections::BTreeMap;
+
+use iolite_values::{ObjectEpoch, ObjectName};
+use iolite_wire::objects::{Begin, NotRun, Placed, RpcId, TrackAnswer};
+
+use super::instances::Stage;
+use super::{Kernel, KernelOutput};
+use crate::limits::INSTANCES_MAX;
+use crate::{CallError, Created, Placing, Ticket, ToApp};
+
+#[derive(Debug, Default)]
+pub(super) struct Creating {
+    /// Objects that begin here, and whether tracking was asked.
+    here: BTreeMap<ObjectName, Beginning>,
+    /// Questions for which the app waits.
+    asked: BTreeMap<u64, Asked>,
+}
+
+#[derive(Debug)]
+struct Beginning {
+    ticket: Ticket,
+    begin: Begin,
+}
+
+#[derive(Debug)]
+enum Asked {
+    Begin(ObjectName),
+    Create(Ticket, RpcId),
+    /// Whether an object that is wanted has begun.
+    IsThere(Ticket),
+    Find(Ticket),
+}
+
+impl Kernel {
+    pub(super) fn on_create(&mut self, ticket: Ticket, begin: Begin, state: Vec<u8>, placing: Placing) {
+        match placing {
+            Placing::Here => self.create_here(ticket, begin, state),
+            Placing::AtServer => {
+                let number = self.number();
+                let id = RpcId { kernel: self.settings.id, counter: number, path: Vec::new() };
+                self.creating.asked.insert(number, Asked::Create(ticket, id));
+                self.emit(KernelOutput::Create(number, begin, state));
+            }
+        }
+    }
+
+    fn create_here(&mut self, ticket: Ticket, begin: Begin, state: Vec<u8>) {
+        let refused = if self.class(begin.object.class()).is_none() {
+            Some(NotRun::NoHostForClass)
+        } else if self.instances.is_here(&begin.object) {
+            return self.was_there(ticket, begin.object);
+        } else if self.instances.len() >= INSTANCES_MAX {
+            Some(NotRun::Busy)
+        } else {
+            None
+        };
+        if let Some(why) = refused {
+            return self.emit(KernelOutput::App(ToApp::Created(ticket, Err(CallError::NotRun(why)))));
+        }
+        let object = begin.object.clone();
+        self.instances.load(&object, begin.declared.clone(), ObjectEpoch(1), Stage::Beginning);
+        self.creating.here.insert(object.clone(), Beginning { ticket, begin });
+        self.emit(KernelOutput::App(ToApp::Restore { object, state }));
+    }
+
+    /// The object is here, or begins here at the moment.
+    fn was_there(&mut self, ticket: Ticket, object: ObjectName) {
+        let number = self.number();
+        self.creating.asked.insert(number, Asked::IsThere(ticket));
+        self.emit(KernelOutput::Find(number, object));
+    }
+
+    /// The app has made an object that begins here, or cannot.
+    pub(super) fn beginning_restored(&mut self, object: &ObjectName, restored: Result<(), String>) {
+        match restored {
+            Ok(()) => self.ask_to_begin(object),
+            Err(problem) => self.end_beginning(object, Err(CallError::NotRun(NotRun::BadArguments(problem)))),
+        }
+    }
+
+    fn ask_to_begin(&mut self, object: &ObjectName) {
+        let Some(beginning) = self.creating.here.get(object) else { return };
+        let begin = beginning.begin.clone();
+        let number = self.number();
+        self.creating.asked.insert(number, Asked::Begin(object.clone()));
+        self.emit(KernelOutput::Begin(number, begin));
+    }
+
+    /// The node is linked again: what was asked before is asked again. Tracking knows whether an object has begun.
+    pub(super) fn begin_again(&mut self) {
+        let is_made = |object: &&ObjectName| self.instances.stage(object) == Some(Stage::Begun);
+        let waiting: Vec<ObjectName> = self.creating.here.keys().filter(is_made).cloned().collect();
+        waiting.iter().for_each(|object| self.ask_to_begin(object));
+    }
+
+    pub(super) fn on_find(&mut self, ticket: Ticket, object: ObjectName) {
+        let number = self.number();
+        self.creating.asked.insert(number, Asked::Find(ticket));
+        self.emit(KernelOutput::Find(number, object));
+    }
+
+    pub(super) fn on_told(&mut self, number: u64, answer: TrackAnswer) {
+        if self.calls_told(number, &answer) {
+            return;
+        }
+        match self.creating.asked.remove(&number) {
+            Some(Asked::Begin(object)) => self.begin_told(&object, answer),
+            Some(Asked::Create(ticket, _)) => {
+                let created = created(answer);
+                self.emit(KernelOutput::App(ToApp::Created(ticket, created)));
+            }
+            Some(Asked::IsThere(ticket)) => {
+                let created = match answer {
+                    TrackAnswer::Unknown => Err(CallError::NotRun(NotRun::Busy)),
+                    TrackAnswer::Found(_) | TrackAnswer::Begun(_) | TrackAnswer::Refused(_) => created(answer),
+                };
+                self.emit(KernelOutput::App(ToApp::Created(ticket, created)));
+            }
+            Some(Asked::Find(ticket)) => {
+                let found = match answer {
+                    TrackAnswer::Found(placed) | TrackAnswer::Begun(placed) => Ok(Some(placed)),
+                    TrackAnswer::Unknown => Ok(None),
+                    TrackAnswer::Refused(why) => Err(CallError::NotRun(why)),
+                };
+                self.emit(KernelOutput::App(ToApp::Found(ticket, found)));
+            }
+            None => {}
+        }
+    }
+
+    fn begin_told(&mut self, object: &ObjectName, answer: TrackAnswer) {
+        let is_own = |placed: &Placed| placed.places.first().copied() == self.node && placed.epoch == ObjectEpoch(1);
+        match answer {
+            TrackAnswer::Begun(placed) => self.end_beginning(object, Ok(Created::New(placed))),
+            // The answer to the first question was lost.
+            TrackAnswer::Found(placed) if is_own(&placed) => self.end_beginning(object, Ok(Created::New(placed))),
+            TrackAnswer::Found(placed) => self.end_beginning(object, Ok(Created::WasThere(placed))),
+            TrackAnswer::Unknown => self.end_beginning(object, Err(CallError::Gone)),
+            TrackAnswer::Refused(why) => self.end_beginning(object, Err(CallError::NotRun(why))),
+        }
+    }
+
+    fn end_beginning(&mut self, object: &ObjectName, created: Result<Created, CallError>) {
+        match &created {
+            Ok(Created::New(_)) => self.serve(object),
+            Ok(Created::WasThere(_)) | Err(_) => self.remove_instance(object),
+        }
+        if let Some(beginning) = self.creating.here.remove(object) {
+            self.emit(KernelOutput::App(ToApp::Created(beginning.ticket, created)));
+        }
+    }
+
+    /// The node has another life: nothing begins here under the old one. Whether it has begun is not known.
+    pub(super) fn fence_beginnings(&mut self) {
+        for beginning in std::mem::take(&mut self.creating.here).into_values() {
+            self.emit(KernelOutput::App(ToApp::Created(beginning.ticket, Err(CallError::Fenced))));
+        }
+    }
+
+    pub(super) fn creations_unlinked(&mut self) {
+        for asked in std::mem::take(&mut self.creating.asked).into_values() {
+            match asked {
+                // It is asked again.
+                Asked::Begin(_) => {}
+                Asked::Create(ticket, id) => {
+                    self.emit(KernelOutput::App(ToApp::Created(ticket, Err(CallError::InDoubt(id)))));
+                }
+                Asked::IsThere(ticket) => {
+                    let unreachable = Err(CallError::NotRun(NotRun::Unreachable));
+                    self.emit(KernelOutput::App(ToApp::Created(ticket, unreachable)));
+                }
+                Asked::Find(ticket) => {
+                    let unreachable = Err(CallError::NotRun(NotRun::Unreachable));
+                    self.emit(KernelOutput::App(ToApp::Found(ticket, unreachable)));
+                }
+            }
+        }
+    }
+}
+
+fn created(answer: TrackAnswer) -> Result<Created, CallError> {
+    match answer {
+        TrackAnswer::Begun(placed) => Ok(Created::New(placed)),
+        TrackAnswer::Found(placed) => Ok(Created::WasThere(placed)),
+        TrackAnswer::Unknown => Err(CallError::Gone),
+        TrackAnswer::Refused(why) => Err(CallError::NotRun(why)),
+    }
+}

@@ -1,0 +1,23 @@
+//! Objects that run anywhere: a class says where it runs, and callers need not know.
+//!
+//! The kernel keeps instances, calls and references. A device has it behind a connection to a server ([`Device`]); a server has it behind the connections of
+//! its devices ([`Server`]).
+//!
+//! Source: Zhang 2017, chapter 2 (Sapphire). docs/protocols/objects.md walks through it.
+//!
+//! Invariants:
+//! - the kernel itself sends a call once, and runs a call once;
+//! - an instance serves only in an epoch that is committed.
+
+mod app;
+mod device;
+mod error;
+mod kernel;
+pub mod limits;
+mod server;
+
+pub use app::{AppSide, Call, Class, Created, Ended, FromApp, Placing, Run, RunId, Ticket, ToApp, ToKernel};
+pub use device::{Device, DeviceInput, DeviceOutput, DeviceSettings, LinkState};
+pub use error::{CallError, CallResult};
+pub use kernel::{IncomingId, Kernel, KernelInput, KernelOutput, KernelSettings};
+pub use server::{AskId, LetIn, Server, ServerInput, ServerOutput, ServerSettings, SessionEvent, SessionId, TrackAsk};

@@ -1,0 +1,14 @@
+//! How much a kernel takes on. docs/limits.md names the test of each.
+
+/// Calls of one session that have no answer yet, in either direction. Further ones are answered with `Busy`.
+pub const SESSION_CALLS_MAX: usize = 256;
+/// Messages that a node's socket has not taken. A node with more is sent away.
+pub const SESSION_UNDRAINED_MAX: usize = 2_048;
+/// Calls that wait for an instance. Further ones are answered with `Busy`.
+pub const INSTANCE_CALLS_MAX: usize = 64;
+/// Instances of a node. No object begins there past it: `Busy`.
+pub const INSTANCES_MAX: usize = 10_000;
+/// Objects of which a kernel remembers where they are. When there are more, it asks tracking again.
+pub const LOCATIONS_MAX: usize = 10_000;
+/// Times that a call follows an object which has moved, before its kernel asks tracking.
+pub const HOPS_MAX: u8 = 3;

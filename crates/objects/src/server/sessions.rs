@@ -1,0 +1,337 @@
+//! Sessions of `/objects`: let in, registered, heard.
+//!
+//! Invariant: nothing that a session says counts before its token is checked and its node registered.
+
+use std::collections::BTreeMap;
+
+use iolite_values::{NodeId, NodeName};
+use iolite_wire::message::{Goodbye, GoodbyeReason};
+use iolite_wire::objects::{
+    Answer, CallFailure, DeviceHello, DeviceWelcome, FromDevice, NotRun, OBJECTS_PROTOCOL_VERSION, OfferedClass, Rpc,
+    ToDevice,
+};
+
+use super::{Asked, Asker, LetIn, Server, ServerOutput, SessionEvent, SessionId, TrackAsk};
+use crate::limits::{SESSION_CALLS_MAX, SESSION_UNDRAINED_MAX};
+
+#[derive(Debug, Default)]
+pub(super) struct Sessions {
+    all: BTreeMap<SessionId, Session>,
+    by_node: BTreeMap<NodeId, SessionId>,
+}
+
+#[derive(Debug)]
+enum Session {
+    /// The node has said nothing.
+    Silent,
+    /// The token is being checked.
+    Checking(DeviceHello),
+    /// The node waits to be registered: `asked`, or not because this node is not registered itself.
+    Registering {
+        hello: DeviceHello,
+        caller: String,
+        asked: bool,
+    },
+    Open(OpenSession),
+    /// The node is told goodbye, and not heard any more.
+    Ending,
+}
+
+#[derive(Debug)]
+struct OpenSession {
+    node: NodeId,
+    caller: String,
+    serves: bool,
+    classes: Vec<OfferedClass>,
+    /// The last number of its own, and of the server's.
+    heard: u64,
+    sent: u64,
+    /// Calls of the node that have no answer yet.
+    open: usize,
+    /// Messages that its socket has not taken.
+    undrained: usize,
+}
+
+impl Sessions {
+    pub fn len(&self) -> usize {
+        self.by_node.len()
+    }
+
+    /// Whether a node waits until this one is registered.
+    pub fn is_waiting(&self) -> bool {
+        !self.waiting().is_empty()
+    }
+
+    fn waiting(&self) -> Vec<SessionId> {
+        let is_waiting = |session: &Session| matches!(session, Session::Registering { asked: false, .. });
+        self.all.iter().filter(|(_, session)| is_waiting(session)).map(|(id, _)| *id).collect()
+    }
+
+    pub fn is_open(&self, session: SessionId) -> bool {
+        self.opened(session).is_some()
+    }
+
+    fn opened(&self, session: SessionId) -> Option<&OpenSession> {
+        match self.all.get(&session) {
+            Some(Session::Open(open)) => Some(open),
+            Some(Session::Silent | Session::Checking(_) | Session::Registering { .. } | Session::Ending) | None => None,
+        }
+    }
+
+    fn opened_mut(&mut self, session: SessionId) -> Option<&mut OpenSession> {
+        match self.all.get_mut(&session) {
+            Some(Session::Open(open)) => Some(open),
+            Some(Session::Silent | Session::Checking(_) | Session::Registering { .. } | Session::Ending) | None => None,
+        }
+    }
+
+    pub fn of_node(&self, node: NodeId) -> Option<SessionId> {
+        self.by_node.get(&node).copied()
+    }
+
+    pub fn node(&self, session: SessionId) -> Option<NodeId> {
+        self.opened(session).map(|open| open.node)
+    }
+
+    /// The next number of the server's own for a session.
+    pub fn next_number(&mut self, session: SessionId) -> u64 {
+        self.opened_mut(session).map_or(0, |open| {
+            open.sent += 1;
+            open.sent
+        })
+    }
+
+    /// One call of the session has its answer. False: the session is there no more.
+    pub fn answered(&mut self, session: SessionId) -> bool {
+        let open = self.opened_mut(session);
+        if let Some(open) = open {
+            open.open = open.open.saturating_sub(1);
+            return true;
+        }
+        false
+    }
+
+    /// The session of a node of the service that runs this class.
+    pub fn serving(&self, offered: &OfferedClass) -> Option<SessionId> {
+        let serves = |session: &Session| match session {
+            Session::Open(open) => open.serves && open.classes.contains(offered),
+            Session::Silent | Session::Checking(_) | Session::Registering { .. } | Session::Ending => false,
+        };
+        self.all.iter().find(|(_, session)| serves(session)).map(|(id, _)| *id)
+    }
+}
+
+impl Server {
+    pub(super) fn on_session(&mut self, session: SessionId, event: SessionEvent) {
+        match event {
+            SessionEvent::Opened => drop(self.sessions.all.insert(session, Session::Silent)),
+            SessionEvent::Message(message) => self.on_message(session, message),
+            SessionEvent::Garbled(problem) => self.end(session, GoodbyeReason::Protocol, problem),
+            SessionEvent::Drained(messages) => self.drained(session, messages),
+            SessionEvent::Closed => self.on_closed(session),
+        }
+    }
+
+    fn on_closed(&mut self, session: SessionId) {
+        self.leave(session);
+        self.sessions.all.remove(&session);
+    }
+
+    /// The session's node cannot be reached by it any more.
+    fn leave(&mut self, session: SessionId) {
+        let Some(open) = self.sessions.opened(session) else { return };
+        let node = open.node;
+        if self.sessions.of_node(node) == Some(session) {
+            self.sessions.by_node.remove(&node);
+        }
+        self.sessions.all.insert(session, Session::Ending);
+        self.relays_closed(session);
+        self.creations_closed(session);
+    }
+
+    /// Sends a session away, with a word for people.
+    fn end(&mut self, session: SessionId, reason: GoodbyeReason, message: String) {
+        self.leave(session);
+        self.sessions.all.insert(session, Session::Ending);
+        let retry_after = (reason == GoodbyeReason::Unavailable).then(|| std::time::Duration::from_secs(1));
+        self.send(session, ToDevice::Goodbye(Goodbye { reason, message, retry_after }));
+        self.emit(ServerOutput::Close(session));
+    }
+
+    fn drained(&mut self, session: SessionId, messages: usize) {
+        if let Some(open) = self.sessions.opened_mut(session) {
+            open.undrained = open.undrained.saturating_sub(messages);
+        }
+    }
+
+    /// Sends a message to a node; one that takes too little of what it is sent is sent away.
+    pub(super) fn send(&mut self, session: SessionId, message: ToDevice) {
+        self.emit(ServerOutput::Send(session, message));
+        let Some(open) = self.sessions.opened_mut(session) else { return };
+        open.undrained += 1;
+        if open.undrained > SESSION_UNDRAINED_MAX {
+            let word = format!("the node has not taken {SESSION_UNDRAINED_MAX} messages: it is too slow");
+            self.end(session, GoodbyeReason::Slow, word);
+        }
+    }
+
+    fn protocol(&mut self, session: SessionId, problem: &str) {
+        self.end(session, GoodbyeReason::Protocol, problem.to_owned());
+    }
+
+    fn on_message(&mut self, session: SessionId, message: FromDevice) {
+        match self.sessions.all.get(&session) {
+            Some(Session::Silent) => match message {
+                FromDevice::Hello(hello) => self.on_hello(session, hello),
+                FromDevice::Call { .. }
+                | FromDevice::Answer { .. }
+                | FromDevice::Find { .. }
+                | FromDevice::Begin { .. }
+                | FromDevice::Create { .. }
+                | FromDevice::Held { .. } => self.protocol(session, "a connection to /objects begins with a hello"),
+            },
+            Some(Session::Open(_)) => self.on_open_message(session, message),
+            Some(Session::Checking(_) | Session::Registering { .. }) => {
+                self.protocol(session, "a node waits for its welcome before it says more");
+            }
+            Some(Session::Ending) | None => {}
+        }
+    }
+
+    fn on_hello(&mut self, session: SessionId, hello: DeviceHello) {
+        let own = OBJECTS_PROTOCOL_VERSION;
+        if hello.oldest_version > own || hello.newest_version < own {
+            let message = format!(
+                "this server speaks version {} of the object protocol, and the node {} to {}: update the older one",
+                own.0, hello.oldest_version.0, hello.newest_version.0
+            );
+            return self.end(session, GoodbyeReason::Version, message);
+        }
+        let token = hello.token.clone();
+        self.sessions.all.insert(session, Session::Checking(hello));
+        self.emit(ServerOutput::Check(session, token));
+    }
+
+    pub(super) fn on_checked(&mut self, session: SessionId, checked: Result<LetIn, String>) {
+        let Some(Session::Checking(hello)) = self.sessions.all.get(&session) else { return };
+        match checked {
+            Err(problem) => self.end(session, GoodbyeReason::Unauthorized, problem),
+            Ok(let_in) if hello.serves && !let_in.may_serve => {
+                let problem = "this token lets a device in, and no part of the service: connect without `serves`";
+                self.end(session, GoodbyeReason::Unauthorized, problem.to_owned());
+            }
+            Ok(let_in) => {
+                let (hello, caller) = (hello.clone(), let_in.caller);
+                self.sessions.all.insert(session, Session::Registering { hello, caller, asked: false });
+                self.register(session);
+            }
+        }
+    }
+
+    /// Nodes that came before this one was registered.
+    pub(super) fn register_waiting(&mut self) {
+        self.sessions.waiting().into_iter().for_each(|session| self.register(session));
+    }
+
+    /// This node cannot be registered now: those that wait for it come again later.
+    pub(super) fn refuse_waiting(&mut self) {
+        self.sessions.waiting().into_iter().for_each(|session| self.not_registered(session));
+    }
+
+    fn register(&mut self, session: SessionId) {
+        if self.kernel.node().is_none() {
+            return self.register_own();
+        }
+        let Some(Session::Registering { hello, asked, .. }) = self.sessions.all.get_mut(&session) else { return };
+        *asked = true;
+        let (name, known) = (NodeName::Device(hello.device), hello.life);
+        let (serves, classes) = (hello.serves, hello.classes.clone());
+        self.ask(Asked::Device(session), TrackAsk::Register { name, known, serves, classes });
+    }
+
+    pub(super) fn not_registered(&mut self, session: SessionId) {
+        self.end(session, GoodbyeReason::Unavailable, "the store cannot be reached: connect again later".to_owned());
+    }
+
+    pub(super) fn device_registered(&mut self, session: SessionId, node: NodeId) {
+        let (Some(Session::Registering { hello, caller, .. }), Some(server), Some(store)) =
+            (self.sessions.all.get(&session), self.kernel.node(), self.store)
+        else {
+            return;
+        };
+        let open = OpenSession {
+            node,
+            caller: caller.clone(),
+            serves: hello.serves,
+            classes: hello.classes.clone(),
+            heard: 0,
+            sent: 0,
+            open: 0,
+            undrained: 0,
+        };
+        // The same node by an earlier connection, which it has lost without a word.
+        if let Some(earlier) = self.sessions.of_node(node) {
+            let word = "the node has connected again".to_owned();
+            self.end(earlier, GoodbyeReason::Replaced, word);
+        }
+        self.sessions.all.insert(session, Session::Open(open));
+        self.sessions.by_node.insert(node, session);
+        let version = OBJECTS_PROTOCOL_VERSION;
+        self.send(session, ToDevice::Welcome(DeviceWelcome { version, store, device: node, server }));
+    }
+
+    fn on_open_message(&mut self, session: SessionId, message: FromDevice) {
+        let asks = match &message {
+            FromDevice::Call { number, .. }
+            | FromDevice::Find { number, .. }
+            | FromDevice::Begin { number, .. }
+            | FromDevice::Create { number, .. } => Some(*number),
+            FromDevice::Hello(_) | FromDevice::Answer { .. } | FromDevice::Held { .. } => None,
+        };
+        if let (Some(number), Some(open)) = (asks, self.sessions.opened_mut(session)) {
+            if number <= open.heard {
+                return self.protocol(session, "a number was used before on this connection");
+            }
+            open.heard = number;
+        }
+        match message {
+            FromDevice::Hello(_) => self.protocol(session, "a connection has one hello"),
+            FromDevice::Call { number, to, rpc } => self.on_device_call(session, number, to, rpc),
+            FromDevice::Answer { number, answer } => {
+                if !self.session_answered(session, number, answer) {
+                    self.protocol(session, "an answer to a call that was not asked, or is answered");
+                }
+            }
+            FromDevice::Find { number, object } => {
+                self.ask(Asked::By(Asker::Session(session, number)), TrackAsk::Find(object));
+            }
+            FromDevice::Begin { number, begin } => {
+                if let Some(at) = self.sessions.node(session) {
+                    self.ask(Asked::By(Asker::Session(session, number)), TrackAsk::Begin { begin, at });
+                }
+            }
+            FromDevice::Create { number, begin, state } => {
+                self.place(Asker::Session(session, number), begin, state);
+            }
+            FromDevice::Held { number, held } => {
+                if !self.session_held(session, number, held) {
+                    self.protocol(session, "an answer to a hold that was not asked, or is answered");
+                }
+            }
+        }
+    }
+
+    fn on_device_call(&mut self, session: SessionId, number: u64, to: NodeId, mut rpc: Rpc) {
+        let Some(open) = self.sessions.opened_mut(session) else { return };
+        if open.open >= SESSION_CALLS_MAX {
+            let answer = Answer::Failed(CallFailure::NotRun(NotRun::Busy));
+            return self.send(session, ToDevice::Answer { number, answer });
+        }
+        open.open += 1;
+        // A method of the service calls for whom it runs. A device calls for nobody but its user.
+        if !open.serves || rpc.caller.is_empty() {
+            rpc.caller.clone_from(&open.caller);
+        }
+        self.relay(Asker::Session(session, number), to, rpc);
+    }
+}

@@ -1,0 +1,48 @@
+//! docs/protocols/objects.md says every message of `/objects`.
+
+use iolite_wire::objects::{FromDevice, ToDevice};
+
+const PAGE: &str = include_str!("../../../docs/protocols/objects.md");
+
+/// A message that is new has to be named here, and so on the page.
+fn from_device(message: &FromDevice) -> &'static str {
+    match message {
+        FromDevice::Hello(_) => "Hello",
+        FromDevice::Call { .. } => "Call",
+        FromDevice::Answer { .. } => "Answer",
+        FromDevice::Find { .. } => "Find",
+        FromDevice::Begin { .. } => "Begin",
+        FromDevice::Create { .. } => "Create",
+        FromDevice::Held { .. } => "Held",
+    }
+}
+
+fn to_device(message: &ToDevice) -> &'static str {
+    match message {
+        ToDevice::Welcome(_) => "Welcome",
+        ToDevice::Run { .. } => "Run",
+        ToDevice::Answer { .. } => "Answer",
+        ToDevice::Told { .. } => "Told",
+        ToDevice::Hold { .. } => "Hold",
+        ToDevice::Serve { .. } => "Serve",
+        ToDevice::Drop { .. } => "Drop",
+        ToDevice::Goodbye(_) => "Goodbye",
+    }
+}
+
+/// The messages in the first cells of a table's rows.
+fn rows(heading: &str) -> Vec<&'static str> {
+    let (_, table) = PAGE.split_once(heading).expect("the table is there");
+    let rows = table.lines().skip(2).take_while(|line| line.starts_with("| `"));
+    rows.filter_map(|line| line.strip_prefix("| `")?.split('`').next()).collect()
+}
+
+#[test]
+fn the_page_names_every_message() {
+    let named = ["Hello", "Call", "Answer", "Find", "Begin", "Create", "Held"];
+    assert_eq!(rows("| From a device | What it says |"), named);
+    let named = ["Welcome", "Run", "Answer", "Told", "Hold", "Serve", "Drop", "Goodbye"];
+    assert_eq!(rows("| From a server | What it says |"), named);
+    // The compiler holds these two lists to the messages that there are.
+    let _: (fn(&FromDevice) -> &'static str, fn(&ToDevice) -> &'static str) = (from_device, to_device);
+}

@@ -1,0 +1,101 @@
+//! The inputs and outputs of tracking.
+
+use crate::buckets::Bucket;
+use iolite_machine::Instant;
+use iolite_store::{Event, Request, RequestId};
+use iolite_values::{ClientId, CoordinatorId, NodeId, NodeLife, NodeName, ObjectEpoch, ObjectName, StoreIncarnation};
+use iolite_wire::objects::{Begin, OfferedClass, Placed, TrackAnswer};
+
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Names the commits of this machine. The host draws it at start.
+    pub client: ClientId,
+    /// Servers renew leases, by a commit each second, and watch each other. A server that is alone in its store goes without.
+    pub has_leases: bool,
+}
+
+/// Chosen by the asker; not used again while its ask is open.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct AskId(pub u64);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Input {
+    Store(Event),
+    Ask(AskId, Ask),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Output {
+    Request(RequestId, Request),
+    /// The reply to this request is of no use any more.
+    GiveUp(RequestId),
+    News(News),
+}
+
+/// An output for the host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum News {
+    /// Tracking can be asked. Comes again when the store begins anew: epochs mean something only under the id of one store.
+    Ready(StoreIncarnation),
+    /// Answers the ask with this id. Each ask is answered once.
+    Told(AskId, Told),
+    /// The server of this process, in this life, has a lease until then. After a time without a lease it has to read the rows of its instances before it
+    /// serves any.
+    Lease { own: NodeId, until: Instant },
+    /// This life of a node has no lease, or its server has lost it for long; and so is every earlier life. A server may get a lease again, and a device may
+    /// come back. It may be told more than once.
+    NodeDead(NodeId),
+    /// This process coordinates the objects of a bucket from now on, or no more. It does so only while its lease holds.
+    Coordinates(Bucket, bool),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ask {
+    /// Where is this object? Told: `Found` or `Unknown`, as it is at a moment between the ask and the answer.
+    Find(ObjectName),
+    /// An object begins at a node. Told: `Begun`, or `Found` with the row of the object that is there already.
+    Begin { begin: Begin, at: NodeId },
+    /// An object goes from the places that it has in this epoch to others, the owner first. Told: [`Told::Moved`], or [`Told::Stands`] if the row is of
+    /// another epoch.
+    Move { object: ObjectName, from: ObjectEpoch, places: Vec<NodeId> },
+    /// An object ends, if its row is of this epoch. Told: [`Told::Removed`], or [`Told::Stands`]. An object that begins later under the name gets a
+    /// higher epoch.
+    Remove { object: ObjectName, from: ObjectEpoch },
+    /// A node comes. Told: [`Told::Registered`].
+    Register {
+        name: NodeName,
+        /// The life that it had. 0: it has none.
+        known: NodeLife,
+        /// Whether it is part of the service, and no device of a user.
+        serves: bool,
+        /// The server that it is connected to; of a server, itself.
+        at: CoordinatorId,
+        classes: Vec<OfferedClass>,
+    },
+    /// A server has had no connection with a device for long. Told: [`Told::Lost`], or [`Told::Elsewhere`] if the device has come back at another server,
+    /// or in another life.
+    Gone { device: NodeId, at: CoordinatorId },
+}
+
+/// The answer to an ask.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Told {
+    Track(TrackAnswer),
+    /// The row of an object after its move.
+    Moved(Placed),
+    /// The row of an object that was neither moved nor removed. A move that is asked again may find itself here: compare the places.
+    Stands(Placed),
+    Removed,
+    /// The node, in the life that it has now.
+    Registered(NodeId),
+    /// The device is marked as lost, and all servers hear [`News::NodeDead`].
+    Lost,
+    /// The device is not this server's any more.
+    Elsewhere,
+    /// Too many asks are open. This one changed nothing: ask again later.
+    Busy,
+    /// The store is not there, or could not serve the ask. The ask changed nothing: ask again.
+    Unavailable,
+    /// The store began anew while the ask was with it. The change may have happened: ask again, and see.
+    InDoubt,
+}

@@ -1,0 +1,29 @@
+//! Tracking: where objects are, and which nodes there are.
+//!
+//! Every gateway has this machine beside it. It keeps three system tables of the store: of objects, nodes, and buckets of objects. It is asked when an
+//! object begins or is missed, and when a node comes. A call whose reference is fresh asks nothing here.
+//!
+//! Invariants, one a file: a row changes only by a commit that has read it ([`tasks`]); the store forgets the outcome of no commit that is open ([`own`]);
+//! an epoch only rises ([`objects`]); a life is never given to two nodes ([`nodes`]); a server that is marked as lost has no lease ([`leases`]); a bucket has one
+//! coordinator ([`buckets`]).
+//! Source: the object tracking service of Sapphire (Zhang 2017, sections 2.3 and 2.5.4).
+
+mod buckets;
+mod interface;
+mod leases;
+pub mod limits;
+mod nodes;
+mod objects;
+mod own;
+mod tables;
+mod tasks;
+mod tracking;
+
+#[cfg(test)]
+mod tests;
+
+pub use buckets::Bucket;
+pub use interface::{Ask, AskId, Input, News, Output, Settings, Told};
+pub use leases::{LEASE, RENEW_EVERY};
+pub use tables::{BUCKETS_TABLE, NODES_TABLE, OBJECTS_TABLE};
+pub use tracking::Tracking;

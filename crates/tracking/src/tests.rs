@@ -1,0 +1,9 @@
+//! Tracking of several gateways over the store of one replica, whose replies and feed come when the test says so.
+
+mod beginning;
+mod buckets;
+mod leases;
+mod moving;
+mod registering;
+mod store_anew;
+mod world;

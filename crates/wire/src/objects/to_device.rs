@@ -1,0 +1,137 @@
+//! Messages of a server on `/objects`.
+
+use iolite_values::{NodeId, ObjectEpoch, ObjectName, StoreIncarnation};
+
+use super::parts::{read_bytes, read_name, read_node, write_bytes, write_name, write_node};
+use super::tracking::{read_begin, read_placed, write_begin, write_placed};
+use super::{Answer, Begin, Rpc, TrackAnswer, answer, rpc};
+use crate::encoding::{Reader, Writer, identity, only_true, required};
+use crate::generated::proto::{self, device_told, to_device_frame::Message};
+use crate::generated::shapes;
+use crate::limits::TO_DEVICE;
+use crate::message::{Goodbye, ProtocolVersion};
+use crate::session::{read_goodbye, write_goodbye};
+use crate::{DecodeError, EncodeError, frame};
+
+/// A message of a server on `/objects`. Numbers of [`ToDevice::Run`] and [`ToDevice::Hold`] are chosen by the server, from 1, and none is used twice on a
+/// connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ToDevice {
+    /// The connection is open.
+    Welcome(DeviceWelcome),
+    /// Run this call, of an object that is here.
+    Run { number: u64, rpc: Rpc },
+    /// Answers the [`super::FromDevice::Call`] with this number.
+    Answer { number: u64, answer: Answer },
+    /// Answers a `Find`, a `Begin` or a `Create`.
+    Told { number: u64, answer: TrackAnswer },
+    /// Take this object with its state, in CBOR, and do not serve it yet.
+    Hold { number: u64, begin: Begin, epoch: ObjectEpoch, state: Vec<u8> },
+    /// This epoch is committed: serve it.
+    Serve { object: ObjectName, epoch: ObjectEpoch },
+    /// This epoch is not: forget what is held for it.
+    Drop { object: ObjectName, epoch: ObjectEpoch },
+    /// The connection ends after this message.
+    Goodbye(Goodbye),
+}
+
+/// The connection is open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeviceWelcome {
+    pub version: ProtocolVersion,
+    pub store: StoreIncarnation,
+    /// The device, in the life that it has.
+    pub device: NodeId,
+    pub server: NodeId,
+}
+
+impl ToDevice {
+    /// # Errors
+    /// [`EncodeError::TooLarge`].
+    pub fn encode(&self) -> Result<Vec<u8>, EncodeError> {
+        let mut writer = Writer::default();
+        let message = match self {
+            ToDevice::Welcome(welcome) => Message::Welcome(proto::DeviceWelcome {
+                version: welcome.version.0,
+                store: welcome.store.0.to_bytes().to_vec(),
+                device: Some(write_node(welcome.device)),
+                server: Some(write_node(welcome.server)),
+            }),
+            ToDevice::Run { number, rpc } => {
+                Message::Run(proto::DeviceRun { number: *number, rpc: Some(rpc::write(rpc, &mut writer)) })
+            }
+            ToDevice::Answer { number, answer } => {
+                let answer = Some(answer::write(answer, &mut writer));
+                Message::Answer(proto::DeviceAnswer { number: *number, answer })
+            }
+            ToDevice::Told { number, answer } => {
+                let answer = Some(write_told(answer, &mut writer));
+                Message::Told(proto::DeviceTold { number: *number, answer })
+            }
+            ToDevice::Hold { number, begin, epoch, state } => Message::Hold(proto::DeviceHold {
+                number: *number,
+                begin: Some(write_begin(begin, &mut writer)),
+                epoch: epoch.0,
+                state: write_bytes(state, &mut writer),
+            }),
+            ToDevice::Serve { object, epoch } => {
+                Message::Serve(proto::DeviceServe { object: Some(write_name(object)), epoch: epoch.0 })
+            }
+            ToDevice::Drop { object, epoch } => {
+                Message::Drop(proto::DeviceServe { object: Some(write_name(object)), epoch: epoch.0 })
+            }
+            ToDevice::Goodbye(goodbye) => Message::Goodbye(write_goodbye(goodbye, &mut writer)),
+        };
+        writer.check()?;
+        frame::encode(&proto::ToDeviceFrame { message: Some(message) }, shapes::TO_DEVICE_FRAME, TO_DEVICE)
+    }
+
+    /// # Errors
+    /// [`DecodeError`]: the server is of another version, or wrong.
+    pub fn decode(bytes: &[u8]) -> Result<ToDevice, DecodeError> {
+        let frame: proto::ToDeviceFrame = frame::decode(bytes, shapes::TO_DEVICE_FRAME, TO_DEVICE)?;
+        let reader = Reader::default();
+        Ok(match required(frame.message, "no message that is known here")? {
+            Message::Welcome(welcome) => ToDevice::Welcome(DeviceWelcome {
+                version: ProtocolVersion(welcome.version),
+                store: StoreIncarnation(identity(&welcome.store)?),
+                device: read_node(welcome.device)?,
+                server: read_node(welcome.server)?,
+            }),
+            Message::Run(run) => ToDevice::Run { number: run.number, rpc: rpc::read(run.rpc, &reader)? },
+            Message::Answer(answer) => {
+                ToDevice::Answer { number: answer.number, answer: answer::read(answer.answer, &reader)? }
+            }
+            Message::Told(told) => ToDevice::Told { number: told.number, answer: read_told(told.answer, &reader)? },
+            Message::Hold(hold) => ToDevice::Hold {
+                number: hold.number,
+                begin: read_begin(hold.begin, &reader)?,
+                epoch: ObjectEpoch(hold.epoch),
+                state: read_bytes(hold.state, &reader)?,
+            },
+            Message::Serve(serve) => {
+                ToDevice::Serve { object: read_name(serve.object)?, epoch: ObjectEpoch(serve.epoch) }
+            }
+            Message::Drop(drop) => ToDevice::Drop { object: read_name(drop.object)?, epoch: ObjectEpoch(drop.epoch) },
+            Message::Goodbye(goodbye) => ToDevice::Goodbye(read_goodbye(goodbye, &reader)?),
+        })
+    }
+}
+
+fn write_told(answer: &TrackAnswer, writer: &mut Writer) -> device_told::Answer {
+    match answer {
+        TrackAnswer::Found(placed) => device_told::Answer::Found(write_placed(placed, writer)),
+        TrackAnswer::Begun(placed) => device_told::Answer::Begun(write_placed(placed, writer)),
+        TrackAnswer::Unknown => device_told::Answer::Unknown(true),
+        TrackAnswer::Refused(why) => device_told::Answer::Refused(answer::write_not_run(why, writer)),
+    }
+}
+
+fn read_told(answer: Option<device_told::Answer>, reader: &Reader) -> Result<TrackAnswer, DecodeError> {
+    Ok(match required(answer, "no answer that is known here")? {
+        device_told::Answer::Found(placed) => TrackAnswer::Found(read_placed(placed, reader)?),
+        device_told::Answer::Begun(placed) => TrackAnswer::Begun(read_placed(placed, reader)?),
+        device_told::Answer::Unknown(unknown) => only_true(unknown).map(|()| TrackAnswer::Unknown)?,
+        device_told::Answer::Refused(why) => TrackAnswer::Refused(answer::read_not_run(why, reader)?),
+    })
+}
