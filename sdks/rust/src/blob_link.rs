@@ -13,7 +13,7 @@ use crate::shared::Shared;
 
 /// Runs until the client is dropped.
 pub(crate) async fn run(client: Weak<Shared>, urls: Vec<String>, chunks: Chunks, wake: Arc<Notify>) {
-    let urls: Vec<String> = urls.iter().map(|url| beside(url)).collect();
+    let urls: Vec<String> = urls.iter().map(|url| beside(url, "blobs")).collect();
     let mut link = Link::None;
     loop {
         let Some(shared) = client.upgrade() else { break };
@@ -42,16 +42,16 @@ pub(crate) async fn run(client: Weak<Shared>, urls: Vec<String>, chunks: Chunks,
     link.close().await;
 }
 
-/// The address of `/blobs` beside that of `/sync`.
-fn beside(url: &str) -> String {
+/// The address of `/blobs` or `/objects` beside that of `/sync`.
+pub(crate) fn beside(url: &str, path: &str) -> String {
     let folder = url.rsplit_once('/').map_or(url, |(folder, _)| folder);
-    format!("{folder}/blobs")
+    format!("{folder}/{path}")
 }
 
 fn heard(event: LinkEvent, shared: &Shared) -> Input {
     Input::Blobs(match event {
         LinkEvent::Linked => BlobInput::Linked,
-        LinkEvent::Lost => BlobInput::LinkLost,
+        LinkEvent::Lost(_) => BlobInput::LinkLost,
         LinkEvent::Frame(frame) => {
             shared.blob_traffic.received(frame.len());
             BlobInput::Frame(frame)
@@ -98,7 +98,7 @@ async fn obey(
 mod tests {
     #[test]
     fn blobs_are_beside_the_sessions() {
-        assert_eq!(super::beside("ws://127.0.0.1:7777/sync"), "ws://127.0.0.1:7777/blobs");
-        assert_eq!(super::beside("wss://example.org/app/sync"), "wss://example.org/app/blobs");
+        assert_eq!(super::beside("ws://127.0.0.1:7777/sync", "blobs"), "ws://127.0.0.1:7777/blobs");
+        assert_eq!(super::beside("wss://example.org/app/sync", "objects"), "wss://example.org/app/objects");
     }
 }

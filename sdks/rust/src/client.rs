@@ -346,11 +346,16 @@ fn addresses<U: AsRef<str>>(urls: &[U]) -> Result<(Vec<String>, NonZeroU16), Ope
     let count = u16::try_from(urls.len()).ok().and_then(NonZeroU16::new);
     let count = count.ok_or(OpenError::Addresses { count: urls.len() })?;
     let check = |url: &U| {
-        let path = url.as_ref().strip_prefix("ws://").and_then(|rest| rest.split_once('/')).map(|(_, path)| path);
-        let is_address = path.is_some_and(|path| !path.is_empty());
-        is_address.then(|| url.as_ref().to_owned()).ok_or_else(|| OpenError::Url { url: url.as_ref().to_owned() })
+        let url = url.as_ref().to_owned();
+        if is_address(&url) { Ok(url) } else { Err(OpenError::Url { url }) }
     };
     Ok((urls.iter().map(check).collect::<Result<_, _>>()?, count))
+}
+
+/// Whether it is an address of a server.
+pub(crate) fn is_address(url: &str) -> bool {
+    let path = url.strip_prefix("ws://").and_then(|rest| rest.split_once('/')).map(|(_, path)| path);
+    path.is_some_and(|path| !path.is_empty())
 }
 
 fn tell(persisted: mpsc::UnboundedSender<JournalNews>) -> impl FnMut(JournalNews) + Send + 'static {

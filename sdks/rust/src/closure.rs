@@ -29,7 +29,7 @@ pub(crate) fn run(closure: impl FnOnce() -> Result<()>) -> Closed {
         Ok(Err(Abort::Reason(reason))) => Closed::Aborted(reason),
         Ok(Err(Abort::Run(error))) => Closed::Failed(error.to_string()),
         Ok(Err(Abort::Mistake(problem))) => Closed::Failed(problem),
-        Err(panic) => Closed::Failed(format!("the closure panicked: {}", message(&*panic))),
+        Err(panic) => Closed::Failed(format!("the closure panicked: {}", panic_message(&*panic))),
     }
 }
 
@@ -41,7 +41,8 @@ pub(crate) fn message_of(closed: Closed) -> String {
     }
 }
 
-fn message(panic: &(dyn std::any::Any + Send)) -> &str {
+/// The message of a panic.
+pub(crate) fn panic_message(panic: &(dyn std::any::Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
 }

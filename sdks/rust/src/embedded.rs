@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use iolite_host::{Shutdown, random_id};
-use iolite_node::{RunError, Server, ServerError, ServerSettings};
+use iolite_node::{ObjectClasses, RunError, Server, ServerError, ServerSettings};
 use iolite_values::Schema;
 use tokio::task::JoinHandle;
 
@@ -42,8 +42,17 @@ pub enum EmbeddedError {
 /// # Errors
 /// [`EmbeddedError::Start`].
 pub async fn embedded() -> Result<Embedded, EmbeddedError> {
+    temporary(None).await
+}
+
+/// As [`embedded`], with classes of objects that the process brings.
+pub(crate) async fn embedded_with(classes: ObjectClasses) -> Result<Embedded, EmbeddedError> {
+    temporary(Some(classes)).await
+}
+
+async fn temporary(classes: Option<ObjectClasses>) -> Result<Embedded, EmbeddedError> {
     let directory = std::env::temp_dir().join(format!("iolite-{:032x}", random_id()));
-    let mut server = embedded_in(&directory).await?;
+    let mut server = open(&directory, classes).await?;
     server.temporary = Some(directory);
     Ok(server)
 }
@@ -53,8 +62,16 @@ pub async fn embedded() -> Result<Embedded, EmbeddedError> {
 /// # Errors
 /// [`EmbeddedError::Start`], when another process has the directory, or it is damaged.
 pub async fn embedded_in(directory: &Path) -> Result<Embedded, EmbeddedError> {
+    open(directory, None).await
+}
+
+async fn open(directory: &Path, classes: Option<ObjectClasses>) -> Result<Embedded, EmbeddedError> {
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     let server = Server::open(ServerSettings { address, ..ServerSettings::new(directory) }).await?;
+    let server = match classes {
+        Some(classes) => server.with_objects(classes),
+        None => server,
+    };
     let (url, token) = (server.sync_url(), server.token().to_owned());
     let shutdown = Shutdown::new();
     let task = tokio::spawn(server.run(shutdown.clone()));

@@ -63,7 +63,8 @@ pub(crate) async fn run(client: Weak<Shared>, urls: Vec<String>, clock: Clock, w
 /// An event of a link, for the core.
 pub(crate) enum LinkEvent {
     Linked,
-    Lost,
+    /// For people: why, if that is known.
+    Lost(Option<String>),
     Frame(Vec<u8>),
 }
 
@@ -88,7 +89,7 @@ fn obey(order: LinkOrder, link: &mut Link, urls: &[String], shared: &Shared) {
 fn heard(event: LinkEvent, shared: &Shared) -> Input {
     match event {
         LinkEvent::Linked => Input::Linked,
-        LinkEvent::Lost => Input::LinkLost,
+        LinkEvent::Lost(_) => Input::LinkLost,
         LinkEvent::Frame(frame) => {
             shared.traffic.received(frame.len());
             Input::Frame(frame)
@@ -141,17 +142,19 @@ impl Link {
                 | Event::Socket(DuplexEvent::Received(
                     Message::Text(_) | Message::Ping(_) | Message::Pong(_) | Message::Frame(_),
                 )) => {}
-                Event::Connected(Err(_))
-                | Event::Socket(DuplexEvent::Received(Message::Close(_)) | DuplexEvent::Ended(_)) => {
-                    *self = Link::None;
-                    events.push(LinkEvent::Lost);
-                    return;
-                }
+                Event::Connected(Err(error)) => return self.lost(Some(*error), events),
+                Event::Socket(DuplexEvent::Received(Message::Close(_))) => return self.lost(None, events),
+                Event::Socket(DuplexEvent::Ended(error)) => return self.lost(error, events),
             }
             if events.len() < FRAMES_AT_ONCE {
                 next = self.event().now_or_never();
             }
         }
+    }
+
+    fn lost(&mut self, error: Option<Error>, events: &mut Vec<LinkEvent>) {
+        *self = Link::None;
+        events.push(LinkEvent::Lost(error.map(|error| error.to_string())));
     }
 
     /// Sends what waits and says goodbye, as far as that goes at once.

@@ -1,0 +1,59 @@
+//! Why a host does not start, or ended by itself.
+
+use std::time::Duration;
+
+use iolite_values::ObjectNameError;
+
+use crate::embedded::EmbeddedError;
+
+/// Why a host does not start, or ended by itself.
+#[derive(Debug, thiserror::Error)]
+pub enum HostError {
+    /// The address is none of a server.
+    #[error("{url:?} is not an address of a server: it begins with ws:// and ends with /sync")]
+    Url {
+        /// The address.
+        url: String,
+    },
+    /// A class has no name that a class can have.
+    #[error(transparent)]
+    Class(#[from] ObjectNameError),
+    /// Two classes have one name.
+    #[error("two classes are called {name:?}: give one of them another name")]
+    SameName {
+        /// The name.
+        name: &'static str,
+    },
+    /// A host has too many classes.
+    #[error("a host has at most {limit} classes, not {count}: start two hosts")]
+    Classes {
+        /// The most.
+        limit: usize,
+        /// How many there are.
+        count: usize,
+    },
+    /// No server has let the host in.
+    #[error("no server at {url} has let this host in within {within:?}{}", because(.problem))]
+    NoAnswer {
+        /// The address that was dialled.
+        url: String,
+        /// How long it was tried.
+        within: Duration,
+        /// The last problem, if there was one.
+        problem: Option<String>,
+    },
+    /// The server has sent the host away.
+    #[error("the server sends this host away: {message}")]
+    Refused {
+        /// The reason that the server gives.
+        message: String,
+    },
+    /// The server inside of the process does not start, or ended by itself.
+    #[error(transparent)]
+    Embedded(#[from] EmbeddedError),
+}
+
+fn because(problem: &Option<String>) -> String {
+    let what = problem.as_ref().map_or_else(String::new, |problem| format!(" ({problem})"));
+    format!("{what}: start it, or correct the address")
+}

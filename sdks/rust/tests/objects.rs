@@ -1,0 +1,256 @@
+//! Objects over real sockets: a server in the process, and hosts that dial it.
+
+use std::sync::LazyLock;
+
+use iolite::objects::{CallError, Context, CreateError, Host, HostError, NotRun, Ran, Ref, sapphire};
+use serde::{Deserialize, Serialize};
+use tokio::sync::{Barrier, Notify};
+
+#[sapphire(name = "Counter")]
+#[derive(Default)]
+struct Counter {
+    total: u64,
+    log: Vec<String>,
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+enum CounterError {
+    TooMuch { most: u64 },
+    Other(String),
+}
+
+impl From<CallError<CounterError>> for CounterError {
+    fn from(error: CallError<CounterError>) -> CounterError {
+        match error {
+            CallError::App(own) => own,
+            other => CounterError::Other(other.to_string()),
+        }
+    }
+}
+
+impl std::fmt::Display for CounterError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{self:?}")
+    }
+}
+
+/// Two reads that run at once.
+static TOGETHER: LazyLock<Barrier> = LazyLock::new(|| Barrier::new(2));
+/// A method has begun that never ends.
+static WAITING: Notify = Notify::const_new();
+
+#[sapphire::methods]
+impl Counter {
+    #[read]
+    fn total(&self) -> u64 {
+        self.total
+    }
+
+    #[read]
+    fn caller(&self, cx: &Context) -> (String, String) {
+        (cx.caller().to_owned(), cx.id())
+    }
+
+    /// Ends when another read runs.
+    #[read]
+    async fn meet(&self) {
+        TOGETHER.wait().await;
+    }
+
+    fn add(&mut self, by: u64) -> Result<u64, CounterError> {
+        if by > 100 {
+            return Err(CounterError::TooMuch { most: 100 });
+        }
+        self.total += by;
+        Ok(self.total)
+    }
+
+    fn add_and_panic(&mut self, by: u64) {
+        self.total += by;
+        panic!("after {by}");
+    }
+
+    async fn await_and_panic(&mut self) {
+        tokio::task::yield_now().await;
+        panic!("later");
+    }
+
+    async fn add_to(&mut self, first: u64, cx: &Context, other: Ref<Counter>) -> Result<u64, CounterError> {
+        self.log.push(cx.id());
+        self.total += first;
+        Ok(other.add(first).await?)
+    }
+
+    async fn pass(&mut self, through: Vec<Ref<Self>>) -> Result<u64, CallError> {
+        match through.split_first() {
+            None => Ok(self.total),
+            Some((next, rest)) => Ok(next.pass(rest.to_vec()).await?),
+        }
+    }
+
+    async fn wait(&mut self) {
+        WAITING.notify_one();
+        std::future::pending().await
+    }
+
+    fn too_large(&mut self) -> Vec<u64> {
+        vec![u64::MAX; 200_000]
+    }
+}
+
+/// Lives on devices.
+#[sapphire(name = "Camera", devices = "hold")]
+#[derive(Default)]
+struct Camera {
+    shots: f64,
+}
+
+#[sapphire::methods]
+impl Camera {
+    fn shoot(&mut self) -> f64 {
+        self.shots += 1.0;
+        self.shots
+    }
+}
+
+/// The class, as programs of another age know it.
+mod other {
+    use super::*;
+
+    #[sapphire(name = "Counter")]
+    pub struct Counter;
+
+    #[sapphire::methods]
+    impl Counter {
+        pub fn add(&mut self, _text: String) {}
+        pub fn missing(&mut self) {}
+        #[read]
+        pub fn total(&self) -> String {
+            String::new()
+        }
+    }
+
+    #[sapphire(name = "Counter", version = 2)]
+    pub struct Newer;
+
+    #[sapphire::methods]
+    impl Newer {
+        pub fn add(&mut self, _by: u64) {}
+    }
+}
+
+async fn server() -> Host {
+    Host::embedded().class::<Counter>().class::<Camera>().start().await.expect("it starts")
+}
+
+async fn device(server: &Host) -> Host {
+    Host::connect(server.url(), server.token()).start().await.expect("it is let in")
+}
+
+#[tokio::test]
+async fn a_device_calls_an_object_of_the_server() {
+    let server = server().await;
+    let device = device(&server).await;
+    assert!(device.find::<Counter>("hits").await.expect("an answer").is_none());
+    let hits = device.create("hits", Counter { total: 5, ..Counter::default() }).await.expect("it is new");
+    assert_eq!(hits.add(2).await.expect("it ran"), 7);
+    // The server's own calls, and another name of the same object.
+    let same: Ref<Counter> = server.get("hits", || unreachable!("it is there")).await.expect("it is there");
+    assert_eq!((same.total().await, same == hits), (Ok(7), true));
+    let again = device.create("hits", Counter::default()).await.expect_err("it is there");
+    assert!(matches!(&again, CreateError::Exists { object } if object.id() == "hits"), "{again}");
+    let fresh = device.create(None, Counter::default()).await.expect("it is new");
+    assert_eq!(Ref::id(&fresh).len(), 32);
+    let of_device = hits.caller().await.expect("it ran");
+    assert_eq!(of_device, ("developer".to_owned(), "hits".to_owned()));
+    assert_ne!(same.caller().await.expect("it ran").0, of_device.0, "the server calls in its own name");
+    let (one, other) = tokio::join!(hits.meet(), same.meet());
+    assert_eq!((one, other), (Ok(()), Ok(())), "reads run beside each other");
+    device.stop().await.expect("it stops");
+    server.stop().await.expect("it stops");
+}
+
+#[tokio::test]
+async fn a_device_calls_an_object_of_another_device() {
+    let server = Host::embedded().start().await.expect("it starts");
+    let holder = Host::connect(server.url(), server.token()).class::<Camera>();
+    let holder = holder.start().await.expect("it is let in");
+    let caller = device(&server).await;
+    let own = holder.create("front", Camera::default()).await.expect("it may live here");
+    let far: Ref<Camera> = caller.find("front").await.expect("an answer").expect("it is there");
+    assert_eq!((own.shoot().await, far.shoot().await, own.shoot().await), (Ok(1.0), Ok(2.0), Ok(3.0)));
+    // No node of the service runs counters, and devices may not hold them.
+    let refused = caller.create("hits", Counter::default()).await.expect_err("nobody runs it");
+    assert_eq!(refused, CreateError::Call(CallError::NotRun(NotRun::NoHostForClass)));
+    let worker = Host::connect(server.url(), server.token()).serves().class::<Counter>().start().await;
+    let (worker, placed) = (worker.expect("it is let in"), caller.create("hits", Counter::default()).await);
+    assert_eq!(placed.expect("the worker runs it").add(1).await, Ok(1));
+    worker.stop().await.expect("it stops");
+    holder.stop().await.expect("it stops");
+    let gone = far.shoot().await.expect_err("its host has ended");
+    assert_eq!((gone.ran(), own.shoot().await), (Ran::No, Err(CallError::NotRun(NotRun::Unreachable))), "{gone}");
+}
+
+#[tokio::test]
+async fn a_failed_call_says_why_and_whether_it_ran() {
+    let server = server().await;
+    let device = device(&server).await;
+    let hits = device.create("hits", Counter::default()).await.expect("it is new");
+    let own = hits.add(101).await.expect_err("it is too much");
+    assert_eq!((own.ran(), own), (Ran::Yes, CallError::App(CounterError::TooMuch { most: 100 })));
+    for broken in [hits.add_and_panic(3).await, hits.await_and_panic().await] {
+        let broken = broken.expect_err("it panics");
+        assert!(matches!(&broken, CallError::Broke { how } if how.contains("panicked")) && broken.ran() == Ran::Yes);
+    }
+    assert_eq!(hits.total().await, Ok(3), "the object is as the panic left it");
+    let large = hits.too_large().await.expect_err("it is past the limit");
+    assert!(large.to_string().contains("too large"), "{large}");
+    let old: Ref<other::Counter> = device.find("hits").await.expect("an answer").expect("it is there");
+    let bad = old.add("milk".to_owned()).await.expect_err("it takes a number");
+    assert!(matches!(bad, CallError::NotRun(NotRun::BadArguments { .. })), "{bad}");
+    assert_eq!(old.missing().await, Err(CallError::NotRun(NotRun::NoSuchMethod)));
+    let unread = old.total().await.expect_err("it is a number");
+    assert!(unread.to_string().contains("cannot be read") && unread.ran() == Ran::Yes, "{unread}");
+    let newer: Ref<other::Newer> = device.find("hits").await.expect("an answer").expect("it is there");
+    assert_eq!(newer.add(1).await, Err(CallError::NotRun(NotRun::WrongVersion { own: 1 })));
+    let large = old.add("x".repeat(2 << 20)).await.expect_err("it is past the limit");
+    assert!(matches!(large, CallError::NotRun(NotRun::TooLarge { .. })), "{large}");
+}
+
+#[tokio::test]
+async fn calls_of_a_method_are_part_of_it() {
+    let server = server().await;
+    let device = device(&server).await;
+    let (a, b) = (device.create("a", Counter::default()).await, device.create("b", Counter::default()).await);
+    let (a, b) = (a.expect("it is new"), b.expect("it is new"));
+    assert_eq!(a.add_to(4, b.clone()).await, Ok(4));
+    assert_eq!((a.total().await, b.total().await), (Ok(4), Ok(4)));
+    // A to B to A.
+    let round = a.pass(vec![b.clone(), a.clone()]).await;
+    let Err(CallError::App(CallError::NotRun(NotRun::WouldDeadlock { chain }))) = round else { panic!("{round:?}") };
+    let chain: Vec<String> = chain.iter().map(ToString::to_string).collect();
+    assert_eq!(chain, ["Counter/a", "Counter/b", "Counter/a"]);
+    // A name alone: no host is behind it until a method has it.
+    let mut nobody = b"\xd8\x1b\x83\x6aiolite.Ref\x67Counter\x66nobody".as_slice();
+    let nobody: Ref<Counter> = ciborium::from_reader(&mut nobody).expect("a reference");
+    assert_eq!(nobody.total().await, Err(CallError::NotRun(NotRun::Unreachable)));
+    assert_eq!(a.pass(vec![nobody]).await, Err(CallError::App(CallError::Gone)));
+}
+
+#[tokio::test]
+async fn a_host_ends_with_all_that_is_open() {
+    let server = server().await;
+    let device = device(&server).await;
+    let hits = device.create("hits", Counter::default()).await.expect("it is new");
+    let (waiting, clone) = (tokio::spawn(hits.wait()), device.clone());
+    WAITING.notified().await;
+    drop(device);
+    assert!(!waiting.is_finished(), "a clone is left");
+    drop(clone);
+    let ended = waiting.await.expect("it is told").expect_err("its host has ended");
+    assert!(matches!(ended, CallError::InDoubt { .. }) && ended.ran() == Ran::Unknown, "{ended}");
+    let wrong = Host::connect(server.url(), "wrong").start().await.expect_err("no such token");
+    assert!(matches!(wrong, HostError::Refused { .. }), "{wrong}");
+    let nowhere = Host::connect("http://127.0.0.1", "").start().await.expect_err("no such address");
+    assert!(matches!(nowhere, HostError::Url { .. }), "{nowhere}");
+}
