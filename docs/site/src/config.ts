@@ -51,6 +51,7 @@ function madeItems(): readonly Item[] {
   return [
     { text: "@iolite/client, every symbol", link: `/${MADE.client}` },
     { text: "@iolite/react, every symbol", link: `/${MADE.react}` },
+    { text: "@iolite/objects, every symbol", link: `/${MADE.objects}` },
     { text: "The command line", link: `/${MADE.commandLine}` },
     ...(existsSync(repositoryPath("target/doc/iolite")) ? [rust] : []),
   ];

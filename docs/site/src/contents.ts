@@ -32,6 +32,7 @@ const DECISIONS = readdirSync(repositoryPath("docs/decisions"))
 export const MADE = {
   client: "reference/typescript/client/",
   react: "reference/typescript/react/",
+  objects: "reference/typescript/objects/",
   commandLine: "reference/command-line",
 } as const;
 
@@ -63,6 +64,7 @@ export const SECTIONS: readonly Section[] = [
     pages: [
       { file: "sdks/typescript/client/README.md", path: "reference/client" },
       { file: "sdks/typescript/react/README.md", path: "reference/react" },
+      { file: "sdks/typescript/objects/README.md", path: "reference/objects" },
       { file: "sdks/rust/README.md", path: "reference/rust", title: "Rust" },
       { file: "docs/reference/errors.md", path: "reference/errors" },
       { file: "docs/limits.md", path: "reference/limits" },
@@ -83,7 +85,7 @@ export const SECTIONS: readonly Section[] = [
   },
   {
     title: "Protocols",
-    pages: ["session", "client", "operations", "gateway", "delivery", "logs", "blobs", "rowsync", "causal", "centres", "coordinator", "replica", "feed", "tabs", "node", "memory", "journal", "links", "wire", "ir", "tapir", "postgres"].map(
+    pages: ["session", "client", "operations", "gateway", "delivery", "logs", "blobs", "rowsync", "causal", "centres", "objects", "coordinator", "replica", "feed", "tabs", "node", "memory", "journal", "links", "wire", "ir", "tapir", "postgres"].map(
       protocol,
     ),
   },

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { MADE } from "./contents.js";
 import { builder, repositoryPath, STAGED } from "./settings.js";
 
-const SDKS = { client: MADE.client, react: MADE.react } as const;
+const SDKS = { client: MADE.client, react: MADE.react, objects: MADE.objects } as const;
 
 /** TypeDoc reads the sources, with a TypeScript that still has an interface for programs. */
 export function stageSdks(): void {

@@ -1,0 +1,120 @@
+/** Connects a process with the objects of a service. */
+
+import { developmentServer } from "@iolite/client/development";
+import { platform } from "#platform";
+
+import { type Definition, definitionFor } from "../define/definition.js";
+import { addressOfObjects } from "./address.js";
+import { Host } from "./host.js";
+import type { Connection, ConnectOptions, ObjectHost } from "./types.js";
+
+const OPTIONS = ["url", "token", "classes", "kind", "callMs", "onConnection"] satisfies (keyof ConnectOptions)[];
+const CALL_MS = 10_000;
+/** How long the first connection may take. */
+const START_MS = 10_000;
+
+/**
+ * Connects, and resolves when calls can be made. After that the host connects again by itself whenever the connection is lost.
+ *
+ * Rejects after ten seconds without a connection, or when the server refuses it, and says what is wrong.
+ */
+export async function connectObjects(options: ConnectOptions = {}): Promise<ObjectHost> {
+  checkOptions(options);
+  const definitions = definitionsOf(options.classes ?? []);
+  const { url, token } = await serverOf(options);
+  await platform.load();
+  let trouble: string | undefined;
+  const { promise, settle } = start(url, () => trouble);
+  const host = new Host(
+    {
+      url,
+      token,
+      definitions,
+      serves: options.kind === "server",
+      callMs: options.callMs ?? CALL_MS,
+      onConnection: (connection) => {
+        settle(connection);
+        options.onConnection?.(connection);
+      },
+      onTrouble: (message) => void (trouble = message),
+    },
+    platform,
+  );
+  try {
+    await promise;
+  } catch (error) {
+    host.close();
+    throw error;
+  }
+  return host;
+}
+
+/** Waits for the first connection. */
+function start(url: string, trouble: () => string | undefined) {
+  let settle: (connection: Connection) => void = () => undefined;
+  const promise = new Promise<void>((resolve, reject) => {
+    const timer = setTimeout(() => {
+      const why = trouble();
+      reject(new Error(`no server answers at ${url}${why === undefined ? "" : ` (${why})`}: look whether it runs, and whether it has objects`));
+    }, START_MS);
+    settle = (connection) => {
+      if (connection.state !== "lost") {
+        clearTimeout(timer);
+      }
+      if (connection.state === "open") {
+        resolve();
+      } else if (connection.state === "ended") {
+        reject(new Error(`the server at ${url} refuses this host: ${connection.message}`));
+      }
+    };
+  });
+  return { promise, settle: (connection: Connection) => settle(connection) };
+}
+
+async function serverOf({ url, token }: ConnectOptions): Promise<{ url: string; token: string }> {
+  if (url !== undefined && token !== undefined) {
+    return { url: addressOfObjects(url), token };
+  }
+  if (!platform.isPage) {
+    throw new TypeError("connectObjects needs the url and the token of a server: `iolite dev` prints them");
+  }
+  const found = await developmentServer();
+  return { url: addressOfObjects(url ?? found.url), token: token ?? found.token };
+}
+
+function definitionsOf(classes: readonly unknown[]): Map<string, Definition> {
+  const definitions = new Map<string, Definition>();
+  for (const definition of classes.map(definitionFor)) {
+    if (definitions.has(definition.name)) {
+      throw new TypeError(`two classes are called ${JSON.stringify(definition.name)}: give one of them another name`);
+    }
+    definitions.set(definition.name, definition);
+  }
+  return definitions;
+}
+
+function checkOptions(options: ConnectOptions): void {
+  const refuse = (problem: string): never => {
+    throw new TypeError(`connectObjects: ${problem}`);
+  };
+  const unknown = Object.keys(options).find((option) => !(OPTIONS as readonly string[]).includes(option));
+  if (unknown !== undefined) {
+    refuse(`there is no option ${JSON.stringify(unknown)}, only ${OPTIONS.join(", ")}`);
+  }
+  const { token, classes = [], kind = "device", callMs = CALL_MS } = options;
+  if (token !== undefined && typeof token !== "string") {
+    refuse("token is a text");
+  }
+  if (!Array.isArray(classes)) {
+    refuse("classes is an array of classes");
+  }
+  if (kind !== "device" && kind !== "server") {
+    refuse(`kind is "device" or "server", not ${JSON.stringify(kind)}`);
+  }
+  if (kind === "server" && platform.isPage) {
+    refuse('a page is a device of its user: leave kind: "server" out');
+  }
+  if (!(callMs > 0) || callMs > 2 ** 31 - 1) {
+    refuse(`callMs is a number of milliseconds above 0, not ${String(callMs)}`);
+  }
+}

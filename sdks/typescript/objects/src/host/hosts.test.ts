@@ -1,0 +1,128 @@
+/** Two hosts and a real server: a device calls objects of a process of the service, and the other way round. */
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+
+import { CallError, type Connection, connectObjects, type ObjectHost, type Ref } from "../index.js";
+import { Box, Pocket } from "../testing/classes.js";
+import { type DevServer, startDevServer } from "../testing/devServer.js";
+
+let server: DevServer;
+let service: ObjectHost;
+let device: ObjectHost;
+
+before(async () => {
+  server = await startDevServer();
+  const { url, token } = server;
+  service = await connectObjects({ url, token, classes: [Box], kind: "server" });
+  device = await connectObjects({ url, token, classes: [Pocket] });
+});
+
+after(async () => {
+  device?.close();
+  service?.close();
+  await server?.stop();
+});
+
+const newBox = (): Promise<Ref<Box>> => device.create(Box, undefined, new Box());
+
+/** The error that a call rejects with, but for its message. */
+async function failure(call: Promise<unknown>): Promise<object> {
+  const error = await call.then(
+    (result) => assert.fail(`it gave ${String(result)}`),
+    (thrown: unknown) => thrown,
+  );
+  assert.ok(error instanceof CallError, String(error));
+  const { name: _name, kind, ran, reason, value, chain } = error;
+  return Object.fromEntries(Object.entries({ kind, ran, reason, value, chain }).filter(([, detail]) => detail !== undefined));
+}
+
+test("an object of the service is found, created and called by a device", async () => {
+  assert.equal(await device.find(Box, "home"), undefined);
+  const box = await device.get(Box, "home", () => new Box());
+  assert.deepEqual([await box.put("milk"), await box.all(), await box.link(box)], [1, ["milk"], undefined]);
+  assert.deepEqual(await (await service.find(Box, "home"))?.all(), ["milk"]);
+  const same = await Promise.all([device, device, service].map((host) => host.get(Box, "once", () => new Box())));
+  await same[0]?.put("x");
+  assert.deepEqual(await Promise.all(same.map((one) => one.all())), [["x"], ["x"], ["x"]], "it is one object");
+});
+
+test("errors say what went wrong and whether the method ran", async () => {
+  const box = await newBox();
+  await box.put("a");
+  await box.put("b");
+  assert.deepEqual(await failure(box.put("c")), { kind: "app", ran: "yes", value: { name: "Full", message: "no more than 2", limit: 2 } });
+  assert.deepEqual(await failure(box.put(1 as unknown as string)), { kind: "notRun", ran: "no", reason: "badArguments" });
+  assert.deepEqual(await failure(box.lost()), { kind: "broke", ran: "yes" });
+  assert.deepEqual(await failure((box as unknown as { eat(): Promise<void> }).eat()), { kind: "notRun", ran: "no", reason: "noSuchMethod" });
+  assert.deepEqual(await failure(device.create(Box, box.id, new Box())), { kind: "notRun", ran: "no", reason: "conflict" });
+  assert.deepEqual(await failure(device.create(Box, "i".repeat(129), new Box())), { kind: "notRun", ran: "no", reason: "badArguments" });
+  assert.deepEqual(await failure(box.put("x".repeat(2 ** 20))), { kind: "notRun", ran: "no", reason: "tooLarge" });
+  assert.deepEqual(await box.all(), ["a", "b"]);
+});
+
+test("a method calls others through references, and a cycle of them is refused at once", async () => {
+  const [first, second] = [await newBox(), await newBox()];
+  await first.link(second);
+  assert.match(await first.pass("tea", 1), new RegExp(`^tea at ${second.id} for .`));
+  await second.link(first);
+  const chain = [first, second, first].map(({ id }) => `Box/${id}`);
+  const inner = { name: "CallError", kind: "notRun", reason: "wouldDeadlock", chain };
+  const failed = (await failure(first.pass("tea", 2))) as { value: { value: Record<string, unknown> } };
+  const { message: _message, ...innermost } = failed.value.value;
+  assert.deepEqual(innermost, inner, "what the last call threw has passed two methods");
+  const third = await first.make("third");
+  assert.equal(await third.put("x"), 1);
+});
+
+test("an object of a device is called by the service, and its writes run one after another", async () => {
+  const pocket = await device.create(Pocket, "ada", new Pocket(1));
+  const there = (await service.find(Pocket, "ada")) ?? assert.fail();
+  await Promise.all([there.add(1), pocket.add(2), there.add(3)]);
+  assert.equal(await there.count(), 7);
+});
+
+test("a host whose connection is cut connects again, and its objects are there still", async () => {
+  const way = await server.cuttable();
+  const states: Connection["state"][] = [];
+  let isOpen: () => void = () => undefined;
+  const onConnection = ({ state }: Connection): void => {
+    states.push(state);
+    if (state === "open") {
+      isOpen();
+    }
+  };
+  const host = await connectObjects({ url: way.url, token: server.token, classes: [Pocket], onConnection });
+  const pocket = await host.create(Pocket, "cut", new Pocket(5));
+  const again = new Promise<void>((resolve) => (isOpen = resolve));
+  way.cut();
+  await again;
+  assert.deepEqual(states, ["open", "lost", "open"]);
+  assert.equal(await pocket.count(), 5);
+  assert.equal(await (await device.find(Pocket, "cut"))?.count(), 5);
+  host.close();
+  assert.deepEqual(await failure(pocket.count()), { kind: "notRun", ran: "no", reason: "unreachable" });
+});
+
+test("a token that is wrong is told, and is not tried again", async () => {
+  await assert.rejects(connectObjects({ url: server.url, token: "wrong" }), /refuses this host: .*token/);
+});
+
+test("iolite-objects serves the classes of a file until it is stopped", async () => {
+  const path = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url));
+  const env = { ...process.env, IOLITE_URL: server.url, IOLITE_TOKEN: server.token };
+  const child = spawn(process.execPath, [path("../iolite-objects.js"), path("../testing/classes.js")], { env, stdio: ["ignore", "pipe", "inherit"] });
+  let said = "";
+  for await (const chunk of child.stdout) {
+    said += String(chunk);
+    if (said.split("\n").length > 2) {
+      break;
+    }
+  }
+  child.kill("SIGTERM");
+  const [code] = (await once(child, "exit")) as [number];
+  assert.deepEqual([said, code], ["serves Box, version 1: all, put, link, pass, make, lost\nserves Pocket, version 1: count, add\n", 0]);
+});

@@ -1,0 +1,160 @@
+/**
+ * The objects that are here, and the runs of their methods.
+ *
+ * Invariants:
+ * - constructors run once in the life of an object: whoever has it later gets its prototype and its state;
+ * - each run ends once, whatever its method does.
+ */
+
+import { decodeArguments, decodeState } from "../cbor/decode.js";
+import { encodeResult, encodeThrown } from "../cbor/encode.js";
+import type { Definition } from "../define/definition.js";
+import { type Caller, makeRef } from "../refs.js";
+import type { Instance, Run, RunScope } from "../runs.js";
+import type { Device } from "../wasm/iolite_wasm_objects.js";
+import type { ObjectHost } from "./types.js";
+
+interface Held extends Instance {
+  readonly definition: Definition;
+}
+
+/** A call of a method, as the module gives it. */
+export interface Call {
+  readonly number: number;
+  readonly className: string;
+  readonly id: string;
+  readonly method: string;
+  readonly args: Uint8Array;
+  readonly caller: string;
+}
+
+export class Instances {
+  readonly #held = new Map<string, Held>();
+
+  constructor(
+    readonly definitions: ReadonlyMap<string, Definition>,
+    readonly host: ObjectHost & Caller,
+    readonly scope: RunScope,
+    readonly tell: (act: (device: Device) => void) => void,
+  ) {}
+
+  has(className: string, id: string): boolean {
+    return this.#held.has(`${className}/${id}`);
+  }
+
+  restore(className: string, id: string, bytes: Uint8Array): void {
+    let problem: string | undefined;
+    try {
+      this.#held.set(`${className}/${id}`, this.#made(className, bytes));
+    } catch (error) {
+      problem = `there is no ${className} of this state: ${messageOf(error)}`;
+    }
+    this.tell((device) => device.restored(className, id, problem));
+  }
+
+  forget(className: string, id: string): void {
+    this.#held.delete(`${className}/${id}`);
+  }
+
+  run(call: Call): void {
+    const held = this.#held.get(`${call.className}/${call.id}`);
+    const method = held?.definition.methods.get(call.method);
+    if (held === undefined || method === undefined) {
+      return this.tell((device) => device.noSuchMethod(call.number));
+    }
+    const context = { caller: call.caller, className: call.className, id: call.id, host: this.host };
+    const run: Run = { number: call.number, context, instance: held, ended: false };
+    let args: readonly unknown[];
+    try {
+      args = this.#arguments(held, run, call);
+    } catch (error) {
+      return this.tell((device) => device.badArguments(call.number, problemOf(call.method, error)));
+    }
+    held.runs.add(run);
+    try {
+      const result = this.scope.within(run, () => method.apply(held.object, args as unknown[]));
+      if (isThenable(result)) {
+        result.then(
+          (value) => this.#returned(run, call, value),
+          (error: unknown) => this.#threw(run, error),
+        );
+      } else {
+        this.#returned(run, call, result);
+      }
+    } catch (error) {
+      this.#threw(run, error);
+    }
+  }
+
+  #made(className: string, bytes: Uint8Array): Held {
+    const definition = this.definitions.get(className);
+    if (definition === undefined) {
+      throw new TypeError(`the class ${className} is not here`);
+    }
+    const object = Object.create(definition.prototype) as object;
+    const held: Held = { object, definition, runs: new Set() };
+    const state = decodeState(bytes, (type, id) => makeRef({ className: type, id, caller: this.host, place: { instance: held, run: undefined } }));
+    for (const [key, value] of Object.entries(state)) {
+      // Not assigned: a setter of the class would run, or refuse it.
+      Object.defineProperty(object, key, { value, configurable: true, enumerable: true, writable: true });
+    }
+    return held;
+  }
+
+  #arguments(held: Held, run: Run, { method, args }: Call): readonly unknown[] {
+    const given = decodeArguments(args, (className, id) => makeRef({ className, id, caller: this.host, place: { instance: held, run } }));
+    const parser = held.definition.parsers.get(method);
+    const parsed = parser === undefined ? given : parser.parse(given);
+    if (!Array.isArray(parsed)) {
+      throw new TypeError("their parser gives no array");
+    }
+    return parsed;
+  }
+
+  #returned(run: Run, { className, method }: Call, value: unknown): void {
+    let result: Uint8Array;
+    try {
+      result = encodeResult(value, `${className}.${method}`);
+    } catch (error) {
+      return this.#end(run, (device) => device.broke(run.number, messageOf(error)));
+    }
+    this.#end(run, (device) => device.returned(run.number, result));
+  }
+
+  #threw(run: Run, thrown: unknown): void {
+    let error: Uint8Array;
+    try {
+      error = encodeThrown(thrown);
+    } catch (unsent) {
+      return this.#end(run, (device) => device.broke(run.number, messageOf(unsent)));
+    }
+    this.#end(run, (device) => device.threw(run.number, error));
+  }
+
+  #end(run: Run, act: (device: Device) => void): void {
+    run.ended = true;
+    run.instance.runs.delete(run);
+    this.tell(act);
+  }
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function";
+}
+
+/** The problem of arguments, for people. Parsers such as zod's have a list of it. */
+function problemOf(method: string, error: unknown): string {
+  const issues = (error as { issues?: unknown } | undefined)?.issues;
+  const listed = Array.isArray(issues) ? issues.map(issueText).join("; ") : messageOf(error);
+  return `the arguments of ${method} do not fit: ${listed}`;
+}
+
+function issueText({ path, message }: { path?: readonly unknown[]; message?: unknown }): string {
+  const [place, ...inner] = path ?? [];
+  const at = typeof place === "number" ? `argument ${place + 1}${inner.map((part) => `.${String(part)}`).join("")}: ` : "";
+  return `${at}${String(message)}`;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

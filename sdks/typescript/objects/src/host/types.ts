@@ -1,0 +1,38 @@
+/** The types of a host of objects, for apps. */
+
+import type { ObjectClass } from "../define/definition.js";
+import type { Ref } from "../refs.js";
+
+export interface ConnectOptions {
+  /** The server, such as `ws://127.0.0.1:7777/sync`. In a page of `iolite dev`, by default the page's own. */
+  readonly url?: string | URL;
+  readonly token?: string;
+  /** The classes whose objects may be here. Objects of other classes can be called all the same. */
+  readonly classes?: readonly ObjectClass<object>[];
+  /** `server`: this process is part of the service, and no device of a user. Not in a page. */
+  readonly kind?: "device" | "server";
+  /** How long a call, or a question for an object, waits for its answer. By default 10,000. */
+  readonly callMs?: number;
+  /** Told whenever the connection changes. */
+  readonly onConnection?: (connection: Connection) => void;
+}
+
+/** `lost`: the host connects again by itself. `ended`: it does not, and the message says why. */
+export type Connection = { readonly state: "open" } | { readonly state: "lost" } | { readonly state: "ended"; readonly message: string };
+
+/** This process among those that have objects. */
+export interface ObjectHost {
+  /** Finds an object, or creates it from what `initial` gives. */
+  get<T extends object>(type: ObjectClass<T>, id: string, initial: () => T): Promise<Ref<T>>;
+  /**
+   * Creates an object. Without an id it gets a new one.
+   *
+   * Rejects with a `CallError` of reason `conflict` if it is there already.
+   */
+  create<T extends object>(type: ObjectClass<T>, id: string | undefined, initial: T): Promise<Ref<T>>;
+  /** Finds an object, and resolves to `undefined` if there is none. */
+  find<T extends object>(type: ObjectClass<T>, id: string): Promise<Ref<T> | undefined>;
+  readonly connection: Connection;
+  /** Ends the connection. Calls that are open reject, and objects that are here can be reached no more. */
+  close(): void;
+}

@@ -1,0 +1,43 @@
+/** Node, as part of the service or as a device. */
+
+import { AsyncLocalStorage } from "node:async_hooks";
+import { readFile } from "node:fs/promises";
+
+import type { Run } from "../runs.js";
+import { initSync } from "../wasm/iolite_wasm_objects.js";
+import type { Platform } from "./platform.js";
+import { openWebSocketLink, type WebSocketClass } from "./webSocketLink.js";
+
+let loaded: Promise<WebSocketClass> | undefined;
+let implementation: WebSocketClass | undefined;
+const runs = new AsyncLocalStorage<Run>();
+
+export const platform: Platform = {
+  isPage: false,
+  load: async () => {
+    loaded ??= loadOnce();
+    implementation = await loaded;
+  },
+  openLink: (url, events) => {
+    if (implementation === undefined) {
+      throw new Error("the module is loaded before a link is opened");
+    }
+    return openWebSocketLink(implementation, url, events);
+  },
+  scope: { followsAwaits: true, within: (run, act) => runs.run(run, act), current: () => runs.getStore() },
+};
+
+async function loadOnce(): Promise<WebSocketClass> {
+  const module = await readFile(new URL("../wasm/iolite_wasm_objects_bg.wasm", import.meta.url));
+  initSync({ module });
+  return globalThis.WebSocket ?? (await webSocketPackage());
+}
+
+/** Before version 22 Node has no WebSocket of its own. */
+async function webSocketPackage(): Promise<WebSocketClass> {
+  try {
+    return (await import("ws")).WebSocket as unknown as WebSocketClass;
+  } catch (cause) {
+    throw new Error("this version of Node has no WebSocket: install the package ws", { cause });
+  }
+}
