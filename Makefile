@@ -9,6 +9,7 @@ SHELL := /bin/bash
 # Each example has a schema of its own, so its own data.
 EXAMPLE ?= room-planner
 DEMO_APP := examples/$(EXAMPLE)/dist
+DEMO_OBJECTS := $(addprefix --objects ,$(wildcard examples/$(EXAMPLE)/objects.js))
 CLIPPY := cargo clippy --locked --all-targets
 CLIPPY_RULES := -- -D warnings
 
@@ -49,9 +50,9 @@ dist: web ## makes what app developers install, in dist: the program for Linux, 
 	cargo build --profile dist --locked --package iolite-server
 	scripts/pack target/dist/iolite dist
 
-demo: build ## sets up, builds and starts the demo, or EXAMPLE=chat, word-board, murmur, sheet, album, passwords, wall; prints the address of its page
+demo: build ## sets up, builds and starts the demo, or EXAMPLE=chat, word-board, murmur, sheet, album, passwords, wall, todo; prints the address of its page
 	@test -x target/release/iolite || { echo "error: target/release/iolite was not built: the server is not there yet" >&2; exit 1; }
-	target/release/iolite dev --app $(DEMO_APP) --data .iolite/$(EXAMPLE)
+	target/release/iolite dev --app $(DEMO_APP) --data .iolite/$(EXAMPLE) $(DEMO_OBJECTS)
 
 demo-check: build ## starts the demo on a free port, loads its page in Chromium, and stops it again
 	npm run --silent demo-check --workspace tests/browser
@@ -97,6 +98,6 @@ measure: ## measures the workloads of one server (benchmarks/results/embedded.md
 
 clean: ## removes everything that was built or installed into this folder, but not Debian's packages
 	cargo clean
-	rm -rf node_modules docs/site/builder/node_modules test-results dist sdks/typescript/client/src/wasm
+	rm -rf node_modules docs/site/builder/node_modules test-results dist sdks/typescript/{client,objects}/src/wasm
 	rm -rf sdks/typescript/*/dist examples/*/dist examples/*/*/dist tests/browser/dist docs/site/dist
 	find sdks examples tests -name '*.tsbuildinfo' -delete

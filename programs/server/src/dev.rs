@@ -12,6 +12,7 @@ use iolite_node::{Server, ServerSettings};
 
 use crate::durability::Class;
 use crate::logs;
+use crate::object_runner::ObjectRunner;
 use crate::serve::as_task;
 
 #[derive(Args)]
@@ -25,6 +26,9 @@ pub struct Arguments {
     /// The folder of your app's page
     #[arg(long, value_name = "DIR")]
     app: Option<PathBuf>,
+    /// A file of JavaScript that exports classes of objects: Node runs them, beside the server
+    #[arg(long, value_name = "FILE")]
+    objects: Option<PathBuf>,
     /// Milliseconds for which the past can be read: for tests, which do not wait a minute
     #[arg(long, hide = true, value_name = "MILLISECONDS")]
     history_ms: Option<u64>,
@@ -50,7 +54,12 @@ async fn serve(arguments: Arguments) -> anyhow::Result<()> {
     let shutdown = Shutdown::new();
     stop_on_signals(shutdown.clone()).context("cannot listen for signals")?;
     tell(&server, durability);
+    let objects = arguments.objects.map(|file| ObjectRunner::new(&file, server.sync_url(), server.token().to_owned()));
+    let objects = objects.transpose()?.map(|runner| tokio::spawn(runner.run(shutdown.listen())));
     server.run(shutdown).await?;
+    if let Some(objects) = objects {
+        let _ = objects.await;
+    }
     Ok(())
 }
 

@@ -13,6 +13,7 @@ mod durability;
 mod emulate;
 mod logs;
 mod members;
+mod object_runner;
 mod operator;
 mod seconds;
 mod serve;

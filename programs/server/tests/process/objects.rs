@@ -1,0 +1,118 @@
+//! Objects in two languages and two processes: a class of this program, which has a server inside, and a class in Node.
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use iolite::objects::{CallError, Context, Host, Ref, sapphire};
+
+#[sapphire(name = "Account")]
+#[derive(Default)]
+struct Account {
+    cents: i64,
+}
+
+#[sapphire::methods]
+impl Account {
+    #[read]
+    fn cents(&self) -> i64 {
+        self.cents
+    }
+
+    fn add(&mut self, cents: i64) -> Result<i64, String> {
+        match self.cents.checked_add(cents) {
+            Some(sum) if sum >= 0 => self.cents = sum,
+            Some(_) | None => return Err(format!("{} cents are there", self.cents)),
+        }
+        Ok(self.cents)
+    }
+
+    /// Calls an object in Node, which calls this program again.
+    async fn print(&mut self, _cx: &Context, printer: Ref<Printer>) -> Result<String, CallError> {
+        printer.print(self.cents).await
+    }
+}
+
+/// The class in Node, as its callers here see it.
+#[sapphire(name = "Printer")]
+struct Printer {}
+
+#[sapphire::methods]
+impl Printer {
+    fn print(&mut self, _cents: i64) -> String {
+        unreachable!("it runs in Node")
+    }
+
+    async fn collect(&mut self, _account: Ref<Account>, _cents: i64) -> i64 {
+        unreachable!("it runs in Node")
+    }
+}
+
+/// Creates its own object, and changes one of the Rust program's, whose error it understands.
+const NODE: &str = r#"
+import { CallError, connectObjects, defineObject } from "@iolite/objects";
+class Account { cents() {} add(cents) {} }
+defineObject("Account", Account, { read: ["cents"] });
+class Printer {
+  printed = 0;
+  print(cents) { this.printed += 1; return `${cents / 100} (${this.printed})`; }
+  async collect(account, cents) { return account.add(cents); }
+}
+defineObject("Printer", Printer, {});
+const host = await connectObjects({ url: process.argv[1], token: process.argv[2], kind: "server", classes: [Printer, Account] });
+await host.create(Printer, "office", new Printer());
+const account = await host.find(Account, "ann");
+await account.add(500);
+const error = await account.add(-601).catch((error) => error);
+if (!(error instanceof CallError) || error.kind !== "app" || error.ran !== "yes") throw new Error(`no error of the app: ${error}`);
+console.log("ready");
+"#;
+
+/// Ends with the test.
+struct Node(Child);
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn node(url: &str, token: &str) -> Node {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../sdks/typescript/objects");
+    let arguments = ["--input-type=module", "--eval", NODE, url, token];
+    let child = Command::new("node").args(arguments).current_dir(package).stdout(Stdio::piped()).spawn();
+    let mut node = Node(child.expect("Node is installed"));
+    let mut line = String::new();
+    let out = node.0.stdout.take().expect("it is piped");
+    std::io::BufRead::read_line(&mut std::io::BufReader::new(out), &mut line).expect("it says something");
+    assert_eq!(line, "ready\n", "Node has ended: was `make build` run?");
+    node
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rust_and_node_call_each_other_through_a_server() {
+    let server = Host::embedded().class::<Account>().start().await.expect("it starts");
+    let account = server.create("ann", Account::default()).await.expect("it is new");
+    let program = Host::connect(server.url(), server.token()).start().await.expect("it is let in");
+    let from_program = program.find::<Account>("ann").await.expect("tracking answers").expect("it is there");
+    assert_eq!(from_program.add(100).await, Ok(100));
+
+    let (url, token) = (server.url().to_owned(), server.token().to_owned());
+    let node = tokio::task::spawn_blocking(move || node(&url, &token)).await.expect("Node is ready");
+    assert_eq!(account.cents().await, Ok(600));
+    let printer = program.find::<Printer>("office").await.expect("tracking answers").expect("it is there");
+    assert_eq!(printer.print(600).await, Ok("6 (1)".to_owned()));
+    assert_eq!(printer.collect(from_program.clone(), 50).await, Ok(650), "a reference is passed on");
+    assert_eq!(from_program.print(printer.clone()).await, Ok("6.5 (2)".to_owned()));
+
+    drop(node);
+    let ended = async {
+        while printer.print(1).await.is_ok() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), ended).await.expect("Node is gone");
+    let error = printer.print(1).await.expect_err("Node is gone");
+    assert_eq!(error.ran(), iolite::objects::Ran::No, "{error}");
+}
