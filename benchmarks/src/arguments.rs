@@ -107,6 +107,8 @@ pub enum AppWorkload {
     Schemes,
     /// A social network whose clients hold their friends' pages: what reads and updates wait for
     Swiftsocial,
+    /// A call without arguments and result between two processes, beside that of other systems
+    ObjectNull,
 }
 
 /// What the parent tells a client's process.
@@ -186,6 +188,7 @@ impl ValueEnum for AnyWorkload {
                 AnyWorkload::OfApps(AppWorkload::SyncOverhead),
                 AnyWorkload::OfApps(AppWorkload::Schemes),
                 AnyWorkload::OfApps(AppWorkload::Swiftsocial),
+                AnyWorkload::OfApps(AppWorkload::ObjectNull),
             ]
         }
     }

@@ -64,6 +64,11 @@ impl Cells {
                 let _ = writeln!(text, "    beside {}", line(other));
             }
         }
+        text + &self.findings()
+    }
+
+    fn findings(&self) -> String {
+        let mut text = String::new();
         for (name, value) in &self.ratios {
             let _ = writeln!(text, "  {name}: {}", plain(value));
         }
@@ -78,7 +83,20 @@ impl Cells {
     /// # Errors
     /// When it cannot be printed.
     pub fn print(&self, as_json: bool) -> anyhow::Result<ExitCode> {
-        let text = if as_json { format!("{}\n", self.json()) } else { self.in_words() };
+        self.print_text(as_json, self.in_words())
+    }
+
+    /// The same, with a table of the workload's own in place of the lines for each cell.
+    ///
+    /// # Errors
+    /// As [`Cells::print`].
+    pub fn print_table(&self, table: &str, as_json: bool) -> anyhow::Result<ExitCode> {
+        let text = format!("{}: {}\n{table}{}", self.workload, line(&self.settings), self.findings());
+        self.print_text(as_json, text)
+    }
+
+    fn print_text(&self, as_json: bool, in_words: String) -> anyhow::Result<ExitCode> {
+        let text = if as_json { format!("{}\n", self.json()) } else { in_words };
         iolite_host::print(&text)?;
         Ok(if self.faults.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }

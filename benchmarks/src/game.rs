@@ -164,7 +164,11 @@ fn kept(peer: Peer) -> Option<Kept> {
         | Peer::LockStoreUnbatched
         | Peer::Cloud
         | Peer::CloudFt
-        | Peer::NaiveFt => None,
+        | Peer::NaiveFt
+        | Peer::Echo
+        | Peer::Rmi
+        | Peer::Thrift
+        | Peer::Rest => None,
     }
 }
 

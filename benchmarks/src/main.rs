@@ -26,6 +26,7 @@ mod latency;
 mod measure;
 mod memory;
 mod metrics;
+mod objects;
 mod part;
 mod parts;
 mod peer;

@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-use crate::{diamond, fanout, game, memory, rebase, rows, swiftsocial, views};
+use crate::{diamond, fanout, game, memory, objects, rebase, rows, swiftsocial, views};
 
 #[derive(Args, Debug)]
 pub struct PartArguments {
@@ -34,6 +34,8 @@ enum Part {
     RebaseMember(rebase::MemberArguments),
     /// The server process of a data centre in `swiftsocial --beside cloud`
     SocialCloud(swiftsocial::CloudArguments),
+    /// A side of `object-null`, of Iolite and of `--beside echo,rest`
+    NullCall(objects::NullArguments),
 }
 
 /// Runs one part to its end.
@@ -53,5 +55,6 @@ pub fn run_part(arguments: &PartArguments) -> anyhow::Result<()> {
         Part::RowsMember(member) => rows::run_member(member),
         Part::RebaseMember(member) => rebase::run_member(member),
         Part::SocialCloud(cloud) => swiftsocial::run_cloud(cloud),
+        Part::NullCall(side) => objects::run_null(side.clone()),
     }
 }

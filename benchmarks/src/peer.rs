@@ -28,6 +28,14 @@ pub enum Peer {
     CloudFt,
     /// Iolite whose callers wait until two data centres have an update
     NaiveFt,
+    /// A frame of object-null that comes back over Iolite's links, without a kernel
+    Echo,
+    /// Java RMI of OpenJDK 17, beside object-null
+    Rmi,
+    /// Thrift 0.17 in Java, beside object-null
+    Thrift,
+    /// HTTP/1.1 with JSON, beside object-null
+    Rest,
 }
 
 impl Peer {
@@ -42,6 +50,7 @@ impl Peer {
             Peer::RedisScript => "game",
             Peer::Hocuspocus => "propagate, fanout and views",
             Peer::Cloud | Peer::CloudFt | Peer::NaiveFt => "swiftsocial",
+            Peer::Echo | Peer::Rmi | Peer::Thrift | Peer::Rest => "object-null",
             Peer::Etcd
             | Peer::Postgres
             | Peer::OccStore

@@ -7,7 +7,8 @@ use anyhow::bail;
 use crate::arguments::{AnyWorkload, AppWorkload, Arguments, Workload};
 use crate::peer::Peer;
 use crate::{
-    diamond, fanout, game, measure, memory, queries, queue, rebase, rows, swiftsocial, text, transactions, views,
+    diamond, fanout, game, measure, memory, objects, queries, queue, rebase, rows, swiftsocial, text, transactions,
+    views,
 };
 
 /// Measures a workload and prints the report.
@@ -51,6 +52,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
                 AppWorkload::SyncOverhead => rows::run_overhead(arguments),
                 AppWorkload::Schemes => rows::run_schemes(arguments),
                 AppWorkload::Swiftsocial => swiftsocial::run(arguments),
+                AppWorkload::ObjectNull => objects::run(arguments),
             }
         }
         AnyWorkload::OfClients(workload) => {
@@ -84,7 +86,7 @@ fn of_any_app(arguments: &Arguments) -> Option<&'static str> {
 /// What was asked for that only other apps have.
 fn of_apps_but(arguments: &Arguments, own: Option<AppWorkload>) -> Option<&'static str> {
     use AppWorkload::{
-        Blob, Fanout, Game, Query, Queue, Rebase, RetwisDiamond, Schemes, Swiftsocial, SyncOverhead, Views,
+        Blob, Fanout, Game, ObjectNull, Query, Queue, Rebase, RetwisDiamond, Schemes, Swiftsocial, SyncOverhead, Views,
     };
     let Arguments { game, diamond, fanout, queries, views, rebase, queue, rows, swiftsocial, .. } = arguments;
     let all: [(&[AppWorkload], Option<&'static str>); 16] = [
@@ -97,7 +99,7 @@ fn of_apps_but(arguments: &Arguments, own: Option<AppWorkload>) -> Option<&'stat
         (&[Views, Rebase], views.name_of_members()),
         (&[Rebase], rebase.name_of_any()),
         (&[Queue], queue.name_of_any()),
-        (&[Views, Blob], views.name_of_bytes()),
+        (&[Views, Blob, ObjectNull], views.name_of_bytes()),
         (&[Blob], rows.name_of_cuts()),
         (&[Query, SyncOverhead], queries.name_of_rows()),
         (&[SyncOverhead], rows.name_of_blob()),
@@ -111,14 +113,14 @@ fn of_apps_but(arguments: &Arguments, own: Option<AppWorkload>) -> Option<&'stat
 /// What was asked for that this app does not have.
 fn of_another_app(arguments: &Arguments, workload: AppWorkload) -> Option<&'static str> {
     use AppWorkload::{
-        Blob, Fanout, Game, Query, Queue, Rebase, RetwisDiamond, Schemes, Swiftsocial, SyncOverhead, Views,
+        Blob, Fanout, Game, ObjectNull, Query, Queue, Rebase, RetwisDiamond, Schemes, Swiftsocial, SyncOverhead, Views,
     };
     // These start a server of their own, so they may be told to.
     let starts_its_own = matches!(workload, Views | Blob | SyncOverhead | Schemes | Swiftsocial);
     let of_servers = [("--embedded", arguments.embedded && !starts_its_own), ("--target", arguments.target.is_some())];
     let of_servers = of_servers.into_iter().find_map(|(name, is_asked)| is_asked.then_some(name));
     let of_transactions: &[&str] = match workload {
-        Game | Fanout | Views | Swiftsocial => &["--beside"],
+        Game | Fanout | Views | Swiftsocial | ObjectNull => &["--beside"],
         RetwisDiamond => &["--beside", "--keys", "--zipf"],
         Query | Rebase | Queue | Blob | SyncOverhead | Schemes => &[],
     };

@@ -35,7 +35,7 @@ pub struct ViewsOptions {
     /// For views: hold back whatever the process sends and receives for a while, and measure what the others wait for
     #[arg(long)]
     pub partition: Option<Victim>,
-    /// For views: count bytes and messages of a change, with so many --members. For blob: its length, like 64MiB
+    /// For views: count bytes and messages of a change, with so many --members. For blob: its length, like 64MiB. For object-null: the frame of echo
     #[arg(long, value_name = "LENGTH", value_parser = rows::length)]
     pub bytes: Option<Option<u64>>,
 }

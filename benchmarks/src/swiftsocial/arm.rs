@@ -38,7 +38,11 @@ impl Arm {
             | Peer::OccStore
             | Peer::LockStore
             | Peer::OccStoreUnbatched
-            | Peer::LockStoreUnbatched => None,
+            | Peer::LockStoreUnbatched
+            | Peer::Echo
+            | Peer::Rmi
+            | Peer::Thrift
+            | Peer::Rest => None,
         }
     }
 

@@ -20,7 +20,15 @@ pub async fn measure_peer(peer: Peer, course: &Course) -> anyhow::Result<Measure
         Peer::LockStore => measure::<Baseline<LockStore>>(course).await,
         Peer::OccStoreUnbatched => measure::<Baseline<OccStoreUnbatched>>(course).await,
         Peer::LockStoreUnbatched => measure::<Baseline<LockStoreUnbatched>>(course).await,
-        Peer::RedisScript | Peer::Hocuspocus | Peer::Cloud | Peer::CloudFt | Peer::NaiveFt => {
+        Peer::RedisScript
+        | Peer::Hocuspocus
+        | Peer::Cloud
+        | Peer::CloudFt
+        | Peer::NaiveFt
+        | Peer::Echo
+        | Peer::Rmi
+        | Peer::Thrift
+        | Peer::Rest => {
             bail!(
                 "{} keeps no transactions: it is beside {}, not beside {}",
                 peer.name(),

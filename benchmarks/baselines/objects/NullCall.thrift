@@ -1,0 +1,4 @@
+// A call without an argument and without a result.
+service NullCall {
+  void call()
+}
