@@ -359,7 +359,10 @@ impl World {
             while let Some(output) = self.node.poll() {
                 match output {
                     NodeOutput::Message(session, message) => self.send_down(session, &message),
-                    NodeOutput::Blobs(..) | NodeOutput::ToSweeper(..) | NodeOutput::Centre(_) => {}
+                    NodeOutput::Blobs(..)
+                    | NodeOutput::ToSweeper(..)
+                    | NodeOutput::Tracking(_)
+                    | NodeOutput::Centre(_) => {}
                     NodeOutput::Close(session) => {
                         let mut links = self.members.iter_mut().filter_map(|member| member.link.as_mut());
                         if let Some(link) = links.find(|link| link.session == session) {
