@@ -83,13 +83,15 @@ fn a_server_places_an_object_at_a_node_of_the_service_and_at_no_device() {
 
 #[test]
 fn an_object_whose_beginning_is_in_doubt_begins_or_not_as_tracking_says_later() {
-    for happened in [false, true] {
+    for (happened, placing) in
+        [false, true].into_iter().flat_map(|one| [(one, Placing::Here), (one, Placing::AtServer)])
+    {
         let mut world = World::new(true);
         world.tracking_waits = true;
-        let ticket = world.start_create(At::Server, "home", Placing::Here);
+        let ticket = world.start_create(At::Server, "home", placing);
         world.lose_answers(happened);
         let created = world.app(At::Server).created.remove(&ticket).expect("an answer");
-        assert!(matches!(created, Ok(Created::New(_))), "{created:?}");
+        assert!(matches!(created, Ok(Created::New(_))), "{happened}, {placing:?}: {created:?}");
         assert_eq!(world.call(At::Server, "home", "add"), Ok(vec![1]));
     }
 }

@@ -93,6 +93,13 @@ impl Server {
     /// Tracking has answered whether the object begins.
     pub(super) fn placed_told(&mut self, object: &ObjectName, answer: TrackAnswer) {
         let Some(creation) = self.creations.open.get(object) else { return };
+        let answer = match answer {
+            // An earlier answer was lost: the row is this creation's own.
+            TrackAnswer::Found(placed) if placed.epoch == FIRST && placed.places == [creation.node] => {
+                TrackAnswer::Begun(placed)
+            }
+            TrackAnswer::Found(_) | TrackAnswer::Begun(_) | TrackAnswer::Unknown | TrackAnswer::Refused(_) => answer,
+        };
         let (target, begun) = (creation.target, matches!(answer, TrackAnswer::Begun(_)));
         let object_name = object.clone();
         match target {
