@@ -1,7 +1,7 @@
 //! The leases of servers: when the own one is renewed, and which others have stopped.
 //!
 //! Invariant: when a server is marked as lost, none of its leases holds. The server counts a lease from when it sent the renewal. Everybody else counts an
-//! eighth more, from when it saw the renewal in the feed, and then marks the row by a commit that a renewal under way is in conflict with.
+//! eighth more, from when it saw the renewal in the feed. Then it marks the row. A renewal that is under way is in conflict with that commit.
 //!
 //! Nothing here rests on a wall clock. Clocks may run apart by a sixteenth.
 

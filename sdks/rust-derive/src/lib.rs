@@ -33,7 +33,7 @@ pub fn derive_table(input: TokenStream) -> TokenStream {
 /// - `devices = "call" | "read" | "hold"`: the most that devices of users may do with the objects: call them (the default), hold copies for reading, or be
 ///   their owner. Servers check this. Who holds an object decides what is in it.
 ///
-/// The macro derives serde's `Serialize` and `Deserialize`, so every field has both; `#[serde(..)]` on fields works, and a field that is skipped is not part of
+/// The macro derives serde's `Serialize` and `Deserialize`, so every field has both. `#[serde(..)]` on fields works. A field that is skipped is not part of
 /// the state. A state has one encoding, so `HashMap` and `HashSet` are refused. The class has no parameters.
 ///
 /// The macro also makes the struct `NAMEStub`: what a `Ref<NAME>` is used as. Its methods come from `#[sapphire::methods]`.
@@ -55,7 +55,7 @@ pub fn sapphire(attribute: TokenStream, item: TokenStream) -> TokenStream {
 /// ```
 ///
 /// - A method takes `&mut self` and runs alone, also while it waits. Or it is marked `#[read]` and takes `&self`: reads run beside each other. The mark is written
-///   although `&self` says the same, because callers in other languages and deployment managers go by it; one without the other is an error.
+///   although `&self` says the same, because callers in other languages and deployment managers go by it. One without the other is an error.
 /// - Arguments and results are owned, and serde can write and read them. An argument `&Context`, at any place, is the method's own: callers do not give it.
 /// - A method that returns `Result<T, E>` gives its caller `Result<T, CallError<E>>`; one that returns another `T` gives `Result<T, CallError>`.
 /// - A method that is not `async` runs on the thread of the host's kernel, so it has to be short. One that waits or computes for long is `async`, and its
