@@ -1,28 +1,32 @@
 //! `iolite dev --objects FILE.js`: the classes of a file, run by Node beside the server.
 //!
-//! Invariant: Node runs as long as the server does. It is started again when it ends, and when the file is written.
+//! Invariant: Node runs as long as the server does. It is started again when it ends, and when the file is written, and is one node of objects all the while.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, bail};
-use iolite_host::Stop;
-use tokio::process::{Child, Command};
+use iolite_host::{Stop, random_id};
+use iolite_values::Id;
+use tokio::process::{Child, ChildStdin, Command};
 
 /// How often the file is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// How long a file that fails is left alone.
 const AGAIN_AFTER: Duration = Duration::from_secs(1);
 
-/// The program that Node runs: the package `@iolite/objects` of the file's own project.
-const SCRIPT: &str = "import { runObjects } from '@iolite/objects/run'; await runObjects(process.env.IOLITE_OBJECTS)";
+/// The program that Node runs: the package `@iolite/objects` of the file's own project. Its input ends with the server, also if that is killed.
+const SCRIPT: &str = "import { runObjects } from '@iolite/objects/run'; process.stdin.resume().on('end', () => process.exit()); \
+                      await runObjects(process.env.IOLITE_OBJECTS)";
 
 /// The file, and where its classes are to be served.
 pub struct ObjectRunner {
     file: PathBuf,
     url: String,
     token: String,
+    /// The name under which every Node that is started takes the place of the one before.
+    node: Id,
 }
 
 impl ObjectRunner {
@@ -34,14 +38,14 @@ impl ObjectRunner {
         if !file.is_file() {
             bail!("--objects {}: it is no file. Name the one that exports your classes", file.display());
         }
-        Ok(ObjectRunner { file, url, token })
+        Ok(ObjectRunner { file, url, token, node: Id::from_u128(random_id()) })
     }
 
     /// Runs until the server stops.
     pub async fn run(self, mut stop: Stop) {
         loop {
             let written = self.written();
-            let mut child = match self.start() {
+            let mut started = match self.start() {
                 Ok(child) => Some(child),
                 Err(error) => {
                     tracing::error!(
@@ -53,7 +57,7 @@ impl ObjectRunner {
             tokio::select! {
                 () = stop.wait() => return,
                 () = self.rewritten(written) => tracing::info!("{} was written: its classes start again", self.file.display()),
-                status = ended(&mut child) => {
+                status = ended(&mut started) => {
                     tracing::warn!("the classes of {} ended ({status}): they start again", self.file.display());
                     tokio::select! {
                         () = stop.wait() => return,
@@ -62,21 +66,23 @@ impl ObjectRunner {
                 }
             }
             // It ends with the handle.
-            drop(child);
+            drop(started);
         }
     }
 
-    fn start(&self) -> std::io::Result<Child> {
+    fn start(&self) -> std::io::Result<Started> {
         let folder = self.file.parent().unwrap_or(Path::new("."));
-        Command::new("node")
+        let mut child = Command::new("node")
             .args(["--input-type=module", "--eval", SCRIPT])
             .current_dir(folder)
             .env("IOLITE_OBJECTS", &self.file)
             .env("IOLITE_URL", &self.url)
             .env("IOLITE_TOKEN", &self.token)
-            .stdin(Stdio::null())
+            .env("IOLITE_NODE", self.node.to_string())
+            .stdin(Stdio::piped())
             .kill_on_drop(true)
-            .spawn()
+            .spawn()?;
+        Ok(Started { _input: child.stdin.take(), child })
     }
 
     fn written(&self) -> Option<SystemTime> {
@@ -95,9 +101,15 @@ impl ObjectRunner {
     }
 }
 
-async fn ended(child: &mut Option<Child>) -> String {
-    match child {
-        Some(child) => child.wait().await.map_or_else(|error| error.to_string(), |status| status.to_string()),
+/// A Node that was started. Dropping it ends Node.
+struct Started {
+    child: Child,
+    _input: Option<ChildStdin>,
+}
+
+async fn ended(started: &mut Option<Started>) -> String {
+    match started {
+        Some(started) => started.child.wait().await.map_or_else(|error| error.to_string(), |status| status.to_string()),
         None => "it did not start".to_owned(),
     }
 }

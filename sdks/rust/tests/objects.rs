@@ -2,9 +2,14 @@
 
 use std::sync::LazyLock;
 
+use futures_util::{SinkExt, StreamExt};
+use iolite::Id;
 use iolite::objects::{CallError, Context, CreateError, Host, HostError, NotRun, Ran, Ref, sapphire};
+use iolite_values::{NodeId, NodeLife, NodeName};
+use iolite_wire::objects::{DeviceHello, FromDevice, OBJECTS_PROTOCOL_VERSION, ToDevice};
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Barrier, Notify};
+use tokio_tungstenite::tungstenite::Message;
 
 #[sapphire(name = "Counter")]
 #[derive(Default)]
@@ -253,4 +258,40 @@ async fn a_host_ends_with_all_that_is_open() {
     assert!(matches!(wrong, HostError::Refused { .. }), "{wrong}");
     let nowhere = Host::connect("http://127.0.0.1", "").start().await.expect_err("no such address");
     assert!(matches!(nowhere, HostError::Url { .. }), "{nowhere}");
+}
+
+/// The life that a server gives a process that starts under this name.
+async fn next_life(server: &Host, device: Id) -> NodeId {
+    let url = server.url().replace("/sync", "/objects");
+    let (mut socket, _) = tokio_tungstenite::connect_async(url).await.expect("it listens");
+    let hello = DeviceHello {
+        oldest_version: OBJECTS_PROTOCOL_VERSION,
+        newest_version: OBJECTS_PROTOCOL_VERSION,
+        token: server.token().to_owned(),
+        device,
+        life: NodeLife::default(),
+        serves: false,
+        classes: Vec::new(),
+    };
+    let frame = FromDevice::Hello(hello).encode().expect("it fits");
+    socket.send(Message::Binary(frame.into())).await.expect("it is taken");
+    let answer = socket.next().await.expect("an answer").expect("a frame");
+    match ToDevice::decode(&answer.into_data()).expect("a message") {
+        ToDevice::Welcome(welcome) => welcome.device,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_process_that_starts_again_under_its_name_is_the_same_node_in_a_new_life() {
+    let server = server().await;
+    let named = Id::from_u128(7);
+    for _ in 0..2 {
+        let host = Host::connect(server.url(), server.token()).node(named).start().await.expect("it is let in");
+        host.stop().await.expect("it stops");
+    }
+    let third = NodeId { name: NodeName::Device(named), life: NodeLife(3) };
+    assert_eq!(next_life(&server, named).await, third);
+    let refused = Host::embedded().node(named).start().await.expect_err("a server has its own name");
+    assert!(matches!(refused, HostError::ServerName), "{refused}");
 }

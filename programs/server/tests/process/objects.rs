@@ -1,10 +1,12 @@
-//! Objects in two languages and two processes: a class of this program, which has a server inside, and a class in Node.
+//! Objects in two languages and two processes: a class of this program, which has a server inside, and a class in Node. And Node as `iolite dev` starts it.
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use iolite::objects::{CallError, Context, Host, Ref, sapphire};
+
+use crate::support::dev::{Dev, Folder, PATIENCE};
 
 #[sapphire(name = "Account")]
 #[derive(Default)]
@@ -115,4 +117,74 @@ async fn rust_and_node_call_each_other_through_a_server() {
     tokio::time::timeout(Duration::from_secs(30), ended).await.expect("Node is gone");
     let error = printer.print(1).await.expect_err("Node is gone");
     assert_eq!(error.ran(), iolite::objects::Ran::No, "{error}");
+}
+
+/// A class that `iolite dev` has in Node.
+#[sapphire(name = "Teller")]
+#[derive(Default)]
+struct Teller {}
+
+#[sapphire::methods]
+impl Teller {
+    /// The process, and the name of its node.
+    fn told(&mut self) -> (u64, String) {
+        unreachable!("it runs in Node")
+    }
+}
+
+const TELLER: &str = r#"
+import { defineObject } from "@iolite/objects";
+export class Teller { told() { return [process.pid, process.env.IOLITE_NODE]; } }
+defineObject("Teller", Teller, {});
+"#;
+
+/// The word of a new object. Node may not be there yet, or end just now.
+async fn told(host: &Host) -> (u64, String) {
+    let until = tokio::time::Instant::now() + PATIENCE;
+    loop {
+        let told = match host.create(None, Teller::default()).await {
+            Ok(teller) => teller.told().await.map_err(|error| error.to_string()),
+            Err(error) => Err(error.to_string()),
+        };
+        match told {
+            Ok(told) => return told,
+            Err(error) => assert!(tokio::time::Instant::now() < until, "{error}"),
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn node_starts_again_under_its_name_when_the_file_of_iolite_dev_is_written() {
+    let folder = Folder::new("teller");
+    let packages = folder.0.join("node_modules/@iolite");
+    std::fs::create_dir_all(&packages).expect("it is new");
+    let objects = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../sdks/typescript/objects");
+    std::os::unix::fs::symlink(objects, packages.join("objects")).expect("it is new");
+    let file = folder.0.join("teller.js");
+    std::fs::write(&file, TELLER).expect("it can be written");
+    let mut dev = Dev::start_with(&folder.0.join("data"), &["--objects", file.to_str().expect("a path")]);
+    let host = Host::connect(&dev.sync_url(), &dev.token()).start().await.expect("it is let in");
+    let first = told(&host).await;
+    std::fs::write(&file, TELLER).expect("it can be written");
+    let restarted = async {
+        loop {
+            let second = told(&host).await;
+            if second.0 != first.0 {
+                return second;
+            }
+        }
+    };
+    let second = tokio::time::timeout(PATIENCE, restarted).await.expect("Node starts again");
+    assert_eq!(first.1.len(), 32, "{first:?}");
+    assert_eq!(first.1, second.1, "another process is the same node");
+    dev.kill();
+    // A process that has ended and that nobody has waited for has no command line.
+    let is_there = || std::fs::read(format!("/proc/{}/cmdline", second.0)).is_ok_and(|line| !line.is_empty());
+    let ended = async {
+        while is_there() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, ended).await.expect("Node ends with the server, also if that is killed");
 }

@@ -27,6 +27,8 @@ pub struct HostBuilder {
     at: At,
     classes: Vec<AnyClass>,
     serves: bool,
+    /// None: it is drawn.
+    node: Option<Id>,
     call_time: Duration,
 }
 
@@ -51,7 +53,7 @@ impl HostBuilder {
     }
 
     fn at(at: At) -> HostBuilder {
-        HostBuilder { at, classes: Vec::new(), serves: false, call_time: CALL_TIME }
+        HostBuilder { at, classes: Vec::new(), serves: false, node: None, call_time: CALL_TIME }
     }
 
     /// The host runs objects of this class. To call them, a host needs no class.
@@ -64,6 +66,13 @@ impl HostBuilder {
     /// whatever the class lets devices do. A server inside of the process always serves.
     pub fn serves(mut self) -> HostBuilder {
         self.serves = true;
+        self
+    }
+
+    /// The name of this node. A process that starts again under its name takes its place: objects that the earlier process had are gone, and begin anew
+    /// when they are wanted. Only one process at a time has a name. If none is given, it is drawn.
+    pub fn node(mut self, name: Id) -> HostBuilder {
+        self.node = Some(name);
         self
     }
 
@@ -103,6 +112,7 @@ impl HostBuilder {
         }
         match &self.at {
             At::Server { url, .. } if !is_address(url) => Err(HostError::Url { url: url.clone() }),
+            At::Embedded if self.node.is_some() => Err(HostError::ServerName),
             At::Server { .. } | At::Embedded => Ok(()),
         }
     }
@@ -113,8 +123,8 @@ impl HostBuilder {
 
     async fn start_device(&self, node: Arc<Node>, url: &str, token: &str) -> Result<Host, HostError> {
         let settings = DeviceSettings {
-            // Its objects live as long as this process keeps them, so it has a name for so long.
-            device: Id::from_u128(random_id()),
+            // Objects live no longer than this process, so a drawn name lives no longer either.
+            device: self.node.unwrap_or_else(|| Id::from_u128(random_id())),
             kernel: Id::from_u128(random_id()),
             token: token.to_owned(),
             serves: self.serves,

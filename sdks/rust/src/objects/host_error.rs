@@ -32,6 +32,9 @@ pub enum HostError {
         /// How many there are.
         count: usize,
     },
+    /// A server inside of the process was given the name of a node.
+    #[error("a server inside of the process has a name of its own: leave `node` out, or dial a server")]
+    ServerName,
     /// No server has let the host in.
     #[error("no server at {url} has let this host in within {within:?}{}", because(.problem))]
     NoAnswer {

@@ -10,7 +10,7 @@ import type { Connection } from "./host/types.js";
 
 /**
  * Serves the classes of a file until SIGTERM or SIGINT, and connects again whenever it has to. IOLITE_URL and IOLITE_TOKEN in the environment say where the
- * server is. Resolves when calls can come. What is wrong is told on standard error, and ends the process.
+ * server is, and IOLITE_NODE, which may be left out, is the name of the node. Resolves when calls can come. What is wrong is told on standard error, and ends the process.
  */
 export async function runObjects(file: string | undefined): Promise<void> {
   try {
@@ -21,7 +21,7 @@ export async function runObjects(file: string | undefined): Promise<void> {
 }
 
 async function serve(file: string | undefined): Promise<void> {
-  const { IOLITE_URL: url, IOLITE_TOKEN: token } = process.env;
+  const { IOLITE_URL: url, IOLITE_TOKEN: token, IOLITE_NODE: node } = process.env;
   if (file === undefined || url === undefined || token === undefined) {
     throw new Error("usage: iolite-objects FILE.js, with the address of a server in IOLITE_URL and its token in IOLITE_TOKEN");
   }
@@ -30,7 +30,7 @@ async function serve(file: string | undefined): Promise<void> {
   if (classes.length === 0) {
     throw new Error(`${file} exports no class of objects: export one with @sapphire above it, or one that defineObject was called with`);
   }
-  const host = await connectObjects({ url, token, classes, kind: "server", onConnection: tell });
+  const host = await connectObjects({ url, token, classes, kind: "server", ...(node === undefined ? {} : { node }), onConnection: tell });
   for (const signal of ["SIGTERM", "SIGINT"] as const) {
     process.once(signal, () => {
       host.close();

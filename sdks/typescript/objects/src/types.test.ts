@@ -71,6 +71,7 @@ test("options that are wrong are refused, and say why", async () => {
   await refused({ classes: [class {}] }, /no class of objects/);
   await refused({ classes: [User, User] }, /two classes are called "User"/);
   await refused({ kind: "page" }, /"device" or "server"/);
+  await refused({ node: "home" }, /node is a UUID, .* not "home"/);
   await refused({ callMs: 0 }, /callMs/);
   await refused({ url: "ws://127.0.0.1:1/sync", token: 1 }, /token is a text/);
   await refused({}, /needs the url and the token/);

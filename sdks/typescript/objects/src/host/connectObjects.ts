@@ -4,11 +4,12 @@ import { developmentServer } from "@iolite/client/development";
 import { platform } from "#platform";
 
 import { type Definition, definitionFor } from "../define/definition.js";
+import { idOf, newId } from "../id.js";
 import { addressOfObjects } from "./address.js";
 import { Host } from "./host.js";
 import type { Connection, ConnectOptions, ObjectHost } from "./types.js";
 
-const OPTIONS = ["url", "token", "classes", "kind", "callMs", "onConnection"] satisfies (keyof ConnectOptions)[];
+const OPTIONS = ["url", "token", "classes", "kind", "node", "callMs", "onConnection"] satisfies (keyof ConnectOptions)[];
 const CALL_MS = 10_000;
 /** How long the first connection may take. */
 const START_MS = 10_000;
@@ -31,6 +32,7 @@ export async function connectObjects(options: ConnectOptions = {}): Promise<Obje
       token,
       definitions,
       serves: options.kind === "server",
+      node: idOf(options.node) ?? newId(),
       callMs: options.callMs ?? CALL_MS,
       onConnection: (connection) => {
         settle(connection);
@@ -101,7 +103,7 @@ function checkOptions(options: ConnectOptions): void {
   if (unknown !== undefined) {
     refuse(`there is no option ${JSON.stringify(unknown)}, only ${OPTIONS.join(", ")}`);
   }
-  const { token, classes = [], kind = "device", callMs = CALL_MS } = options;
+  const { token, classes = [], kind = "device", node, callMs = CALL_MS } = options;
   if (token !== undefined && typeof token !== "string") {
     refuse("token is a text");
   }
@@ -113,6 +115,9 @@ function checkOptions(options: ConnectOptions): void {
   }
   if (kind === "server" && platform.isPage) {
     refuse('a page is a device of its user: leave kind: "server" out');
+  }
+  if (node !== undefined && idOf(node) === undefined) {
+    refuse(`node is a UUID, as crypto.randomUUID() gives it, not ${JSON.stringify(node)}`);
   }
   if (!(callMs > 0) || callMs > 2 ** 31 - 1) {
     refuse(`callMs is a number of milliseconds above 0, not ${String(callMs)}`);

@@ -25,6 +25,8 @@ export interface Settings {
   readonly token: string;
   readonly definitions: ReadonlyMap<string, Definition>;
   readonly serves: boolean;
+  /** The name of the node, as the module takes ids. */
+  readonly node: string;
   readonly callMs: number;
   onConnection(connection: Connection): void;
   /** Something went wrong on the connection. */
@@ -249,12 +251,12 @@ export class Host implements ObjectHost, Caller {
   }
 }
 
-function deviceOf({ token, definitions, serves }: Settings): Device {
+function deviceOf({ token, definitions, serves, node }: Settings): Device {
   const classes = new Classes();
   for (const { name, version, devices, reads } of definitions.values()) {
     classes.add(name, version, devices, [...reads]);
   }
-  return new Device(classes, newId(), newId(), token, serves, performance.now(), Date.now());
+  return new Device(classes, node, newId(), token, serves, performance.now(), Date.now());
 }
 
 function nameOf({ name }: Definition, id: string): string {

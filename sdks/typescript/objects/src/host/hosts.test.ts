@@ -1,10 +1,13 @@
 /** Two hosts and a real server: a device calls objects of a process of the service, and the other way round. */
 
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import type { Readable } from "node:stream";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { type WebSocket, WebSocketServer } from "ws";
 
 import { CallError, type Connection, connectObjects, type ObjectHost, type Ref } from "../index.js";
 import { Box, Pocket } from "../testing/classes.js";
@@ -111,10 +114,15 @@ test("a token that is wrong is told, and is not tried again", async () => {
   await assert.rejects(connectObjects({ url: server.url, token: "wrong" }), /refuses this host: .*token/);
 });
 
-test("iolite-objects serves the classes of a file until it is stopped", async () => {
+/** The program `iolite-objects`, for the classes of the tests. */
+function runProgram(environment: Record<string, string>): ChildProcessByStdio<null, Readable, null> {
   const path = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url));
-  const env = { ...process.env, IOLITE_URL: server.url, IOLITE_TOKEN: server.token };
-  const child = spawn(process.execPath, [path("../iolite-objects.js"), path("../testing/classes.js")], { env, stdio: ["ignore", "pipe", "inherit"] });
+  const program = [path("../iolite-objects.js"), path("../testing/classes.js")];
+  return spawn(process.execPath, program, { env: { ...process.env, ...environment }, stdio: ["ignore", "pipe", "inherit"] });
+}
+
+test("iolite-objects serves the classes of a file until it is stopped", async () => {
+  const child = runProgram({ IOLITE_URL: server.url, IOLITE_TOKEN: server.token });
   let said = "";
   for await (const chunk of child.stdout) {
     said += String(chunk);
@@ -125,4 +133,21 @@ test("iolite-objects serves the classes of a file until it is stopped", async ()
   child.kill("SIGTERM");
   const [code] = (await once(child, "exit")) as [number];
   assert.deepEqual([said, code], ["serves Box, version 1: all, put, link, pass, make, lost\nserves Pocket, version 1: count, add\n", 0]);
+});
+
+test("iolite-objects greets a server with the name that it is given", async () => {
+  const listener = new WebSocketServer({ host: "127.0.0.1", port: 0 });
+  await once(listener, "listening");
+  const { port } = listener.address() as AddressInfo;
+  const name = "0f4C7d1e-2b3a-4c5d-8e9f-a0b1c2d3e4f5";
+  const child = runProgram({ IOLITE_URL: `ws://127.0.0.1:${port}/sync`, IOLITE_TOKEN: "", IOLITE_NODE: name });
+  try {
+    const [socket] = (await once(listener, "connection")) as [WebSocket];
+    const [hello] = (await once(socket, "message")) as [Buffer];
+    assert.ok(hello.includes(Buffer.from(name.replaceAll("-", ""), "hex")), hello.toString("hex"));
+  } finally {
+    child.kill();
+    listener.clients.forEach((socket) => socket.terminate());
+    listener.close();
+  }
 });

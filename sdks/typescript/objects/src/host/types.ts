@@ -11,6 +11,11 @@ export interface ConnectOptions {
   readonly classes?: readonly ObjectClass<object>[];
   /** `server`: this process is part of the service, and no device of a user. Not in a page. */
   readonly kind?: "device" | "server";
+  /**
+   * The name of this node: a UUID. A process that starts again under its name takes its place: objects that the earlier process had are gone, and begin anew
+   * when they are wanted. Only one process at a time has a name. By default it is drawn.
+   */
+  readonly node?: string;
   /** How long a call, or a question for an object, waits for its answer. By default 10,000. */
   readonly callMs?: number;
   /** Told whenever the connection changes. */
