@@ -4,7 +4,8 @@
  * Invariant: what the core asks of the chunks is done in order, so a chunk is kept before a fetch is said to have ended.
  */
 
-import type { Link, Platform } from "../platform/platform.js";
+import type { Link } from "../link/webSocketLink.js";
+import type { Platform } from "../platform/platform.js";
 import { isChunk } from "../wasm/iolite_wasm.js";
 import type { ChunkStore } from "./chunkStore.js";
 

@@ -43,7 +43,7 @@ export interface CoreHostEvents {
   told(output: News): void;
   /** Storing fails, or (undefined) works again. */
   storageTrouble(message: string | undefined): void;
-  /** Why no link can be made. */
+  /** Why the link was lost, or could not be made. */
   linkTrouble(message: string): void;
   /** A view may show something else; the app is told in the next turn. */
   readonly views: { changed(): void; tell(): void };

@@ -7,7 +7,7 @@ import type { ChunkStore } from "../blob/chunkStore.js";
 import type { RawChoice, RawConflict } from "../conflicts/types.js";
 import { IoliteError } from "../errors.js";
 import { newId } from "../id.js";
-import type { Link } from "../platform/platform.js";
+import type { Link } from "../link/webSocketLink.js";
 import type { Storage } from "../storage/storage.js";
 import type { PartOfBlob, SharedState, TabChannel, TabMessage } from "../tabs/tabChannel.js";
 import { errorOf } from "../transaction/scope.js";
@@ -285,16 +285,16 @@ export class LeaderHost extends CoreHost {
   #makeLink(url: string): void {
     const link: Link = this.platform.openLink(url, {
       opened: () => this.#receiveFrom(link, () => this.core.linked(...this.now())),
-      lost: (reason) => this.#receiveFrom(link, () => this.#forget(reason)),
+      lost: (why) => this.#receiveFrom(link, () => this.#forget(why)),
       frame: (bytes) => this.#receiveFrom(link, () => this.core.frame(bytes, ...this.now())),
     });
     this.#link = link;
   }
 
-  #forget(reason?: string): void {
+  #forget(why?: string): void {
     this.#link = undefined;
-    if (reason !== undefined) {
-      this.events.linkTrouble(reason);
+    if (why !== undefined) {
+      this.events.linkTrouble(why);
     }
     this.core.linkLost(...this.now());
   }

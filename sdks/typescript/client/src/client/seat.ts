@@ -456,7 +456,7 @@ export class Seat implements CoreHostEvents {
   storageTrouble(message: string | undefined): void {
     this.#storageMessage = message;
     if (this.#failure === undefined) {
-      this.connection.change({ message });
+      this.connection.change({ message: message ?? this.#linkMessage });
       this.notifier.flush();
     }
   }
@@ -479,7 +479,7 @@ export class Seat implements CoreHostEvents {
 
   #connected({ status, refusal, message }: News & { readonly kind: OutputKind.Connection }): void {
     this.#linkMessage = status === "online" ? undefined : this.#linkMessage;
-    this.connection.change({ status, refusal, message: message ?? this.#linkMessage ?? this.#storageMessage });
+    this.connection.change({ status, refusal, message: message ?? this.#storageMessage ?? this.#linkMessage });
     if (this.#host?.role === "follower") {
       const refused = status === "refused" && !this.#host.isFollowing;
       this.connection.change({ role: refused ? "waiting" : "follower" });

@@ -115,7 +115,10 @@ export interface ConnectionState {
   readonly storage: "indexeddb" | "memory";
   /** Whether the browser promised not to clear the storage by itself. */
   readonly persistent: boolean;
-  /** Why, where there is something to say: a refusal, why there is only memory, or that this device cannot store data, so that mutations wait to be sent. */
+  /**
+   * Why, where there is something to say: a refusal, why there is only memory, that this device cannot store data, so that mutations wait to be sent, or why the
+   * connection was lost or cannot be made. Of the last, browsers tell nothing but what the server's side said at its end.
+   */
   readonly message: string | undefined;
   /** What `refused` is about. */
   readonly refusal: "unauthorized" | "schema" | "version" | "replaced" | "limit" | undefined;

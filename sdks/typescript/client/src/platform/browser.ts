@@ -1,10 +1,10 @@
 /** A page. */
 
 import { IoliteError } from "../errors.js";
+import { openWebSocketLink } from "../link/webSocketLink.js";
 import loadModule from "../wasm/iolite_wasm.js";
 import { nextFrame } from "./nextFrame.js";
 import type { Channel, DeviceEvents, Platform } from "./platform.js";
-import { openWebSocketLink } from "./webSocketLink.js";
 
 const NOT_LOADED =
   "iolite_wasm_bg.wasm could not be loaded from beside the script that asks for it " +

@@ -2,9 +2,10 @@
 
 import { readFile } from "node:fs/promises";
 
+import { nodeWebSocket } from "../link/nodeWebSocket.js";
+import { openWebSocketLink, type WebSocketClass } from "../link/webSocketLink.js";
 import { initSync } from "../wasm/iolite_wasm.js";
 import type { Platform } from "./platform.js";
-import { openWebSocketLink, type WebSocketClass } from "./webSocketLink.js";
 
 let loaded: Promise<WebSocketClass> | undefined;
 let implementation: WebSocketClass | undefined;
@@ -34,14 +35,5 @@ export const platform: Platform = {
 async function load(): Promise<WebSocketClass> {
   const module = await readFile(new URL("../wasm/iolite_wasm_bg.wasm", import.meta.url));
   initSync({ module });
-  return globalThis.WebSocket ?? (await webSocketPackage());
-}
-
-/** Before version 22 Node has no WebSocket of its own. */
-async function webSocketPackage(): Promise<WebSocketClass> {
-  try {
-    return (await import("ws")).WebSocket as unknown as WebSocketClass;
-  } catch (cause) {
-    throw new Error("this version of Node has no WebSocket: install the package ws", { cause });
-  }
+  return nodeWebSocket();
 }

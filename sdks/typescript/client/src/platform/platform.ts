@@ -1,20 +1,7 @@
 /** What a client needs of the place it runs in: a page, Node, or a test. */
 
+import type { Link, LinkEvents } from "../link/webSocketLink.js";
 import type { Patience } from "../tabs/leaderWatch.js";
-
-/** One connection to a server. */
-export interface Link {
-  send(frame: Uint8Array): void;
-  /** Ends it. Nothing is reported afterwards. */
-  close(): void;
-}
-
-export interface LinkEvents {
-  opened(): void;
-  /** It ended, or could not be made. `reason`: why it never can be. */
-  lost(reason?: string): void;
-  frame(bytes: Uint8Array): void;
-}
 
 /** What the device reports. */
 export interface DeviceEvents {

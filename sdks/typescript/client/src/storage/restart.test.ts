@@ -99,7 +99,7 @@ describe("a device", () => {
     device.forbidden = new DOMException("an insecure connection from a secure page", "SecurityError");
     const app = await device.openTab(options);
     await until("the reason", () => app.connection.message !== undefined);
-    assert.match(app.connection.message ?? "", /forbids this address.*insecure connection/);
+    assert.match(app.connection.message ?? "", /to this address is allowed.*insecure connection/);
     await app.mutate.hit({ page: "forbidden" }).until("durable");
     device.forbidden = undefined;
     app.goOnline();

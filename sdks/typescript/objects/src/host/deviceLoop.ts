@@ -4,7 +4,9 @@
  * Invariant: outputs are carried out between two calls of the device, never inside one, and never inside of a call of the app.
  */
 
-import type { Link, Platform } from "../platform/platform.js";
+import type { Link } from "@iolite/client/link";
+
+import type { Platform } from "../platform/platform.js";
 import { Device, OutputKind } from "../wasm/iolite_wasm_objects.js";
 
 /** The requests of the device beside its link, in the module's order. */

@@ -1,9 +1,10 @@
 /** A page. */
 
+import { openWebSocketLink } from "@iolite/client/link";
+
 import { VariableScope } from "../runs.js";
 import loadModule from "../wasm/iolite_wasm_objects.js";
 import type { Platform } from "./platform.js";
-import { openWebSocketLink } from "./webSocketLink.js";
 
 let loaded: Promise<unknown> | undefined;
 

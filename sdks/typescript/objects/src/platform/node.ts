@@ -3,10 +3,12 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { readFile } from "node:fs/promises";
 
+import { openWebSocketLink, type WebSocketClass } from "@iolite/client/link";
+import { nodeWebSocket } from "@iolite/client/link/node";
+
 import type { Run } from "../runs.js";
 import { initSync } from "../wasm/iolite_wasm_objects.js";
 import type { Platform } from "./platform.js";
-import { openWebSocketLink, type WebSocketClass } from "./webSocketLink.js";
 
 let loaded: Promise<WebSocketClass> | undefined;
 let implementation: WebSocketClass | undefined;
@@ -30,14 +32,5 @@ export const platform: Platform = {
 async function loadOnce(): Promise<WebSocketClass> {
   const module = await readFile(new URL("../wasm/iolite_wasm_objects_bg.wasm", import.meta.url));
   initSync({ module });
-  return globalThis.WebSocket ?? (await webSocketPackage());
-}
-
-/** Before version 22 Node has no WebSocket of its own. */
-async function webSocketPackage(): Promise<WebSocketClass> {
-  try {
-    return (await import("ws")).WebSocket as unknown as WebSocketClass;
-  } catch (cause) {
-    throw new Error("this version of Node has no WebSocket: install the package ws", { cause });
-  }
+  return nodeWebSocket();
 }
