@@ -20,9 +20,9 @@ export class DevProcess implements Processes {
   ) {}
 
   /** Not started yet. */
-  static async of(program: string, data: string, app: string): Promise<DevProcess> {
+  static async of(program: string, data: string, app: string, more: readonly string[] = []): Promise<DevProcess> {
     const port = await freePort();
-    return new DevProcess(program, ["dev", "--port", String(port), "--data", data, "--app", app], port);
+    return new DevProcess(program, ["dev", "--port", String(port), "--data", data, "--app", app, ...more], port);
   }
 
   async start(): Promise<void> {

@@ -31,6 +31,8 @@ export interface IoliteServer {
 export interface IoliteOptions {
   /** The folder of built pages, from the repository's root. */
   readonly app: string;
+  /** A file of classes, from the repository's root: `iolite dev` runs them in Node. No cluster does. */
+  readonly objects?: string;
 }
 
 /** What runs, as one thing that can be killed and started again on the same port and data. */
@@ -53,8 +55,9 @@ export async function startIolite(options: IoliteOptions): Promise<IoliteServer>
   }
   const data = await mkdtemp(join(tmpdir(), "iolite-"));
   const cluster = process.env["IOLITE_CLUSTER"];
+  const objects = options.objects === undefined ? [] : ["--objects", repositoryPath(options.objects)];
   const processes: Processes =
-    cluster === undefined ? await DevProcess.of(program, data, app) : new ClusterProcesses(program, data, app, cluster);
+    cluster === undefined ? await DevProcess.of(program, data, app, objects) : new ClusterProcesses(program, data, app, cluster);
   async function stop(): Promise<void> {
     await processes.end("SIGTERM");
     await rm(data, { recursive: true, force: true });

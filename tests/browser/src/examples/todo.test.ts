@@ -1,0 +1,47 @@
+/** A to-do list that lives in Node, beside the server: `iolite dev --objects`. */
+
+import { test } from "node:test";
+
+import { type IoliteServer, startIolite } from "../ioliteServer.js";
+import { onStageOf } from "../stage.js";
+import { until, untilEqual } from "../until.js";
+import { Visitor } from "../visitor.js";
+import { PHONE, savePicture } from "./stage.js";
+
+/** Resolves when Node has come to the server. */
+async function start(): Promise<IoliteServer> {
+  const server = await startIolite({ app: "examples/todo/dist", objects: "examples/todo/objects.js" });
+  await until("Node serves lists", async () => server.printed().includes("serves TodoList")).catch(async (error: unknown) => {
+    await server.stop();
+    throw new Error(`no Node serves lists:\n${server.printed()}`, { cause: error });
+  });
+  return server;
+}
+
+async function add(person: Visitor, text: string): Promise<void> {
+  await person.page.getByRole("textbox", { name: "What is to be done" }).fill(text);
+  await person.page.getByRole("button", { name: "Add" }).click();
+}
+
+/** What is done has a check mark. */
+async function untilList(person: Visitor, wanted: readonly string[]): Promise<void> {
+  const shown = (): Promise<string> =>
+    person.page.locator("main").evaluate((main) => {
+      const items = [...main.querySelectorAll("label")].map((item) => `${item.querySelector(":checked") === null ? "" : "✓ "}${item.innerText.trim()}`);
+      return [...items, ...[...main.querySelectorAll("[role=alert]")].map((alert) => `alert: ${alert.textContent}`)].join("\n");
+    });
+  await untilEqual(`the list at ${person.name}`, shown, wanted.join("\n"));
+}
+
+test("two pages share a list that lives in Node", () =>
+  onStageOf({ start, Person: Visitor }, async ({ person }) => {
+    const [ada, ben] = await Promise.all([person("Ada"), person("Ben", PHONE)]);
+    await add(ada, "milk");
+    await untilList(ben, ["milk"]);
+    await ben.page.getByRole("checkbox", { name: "milk" }).click();
+    await add(ben, "bread");
+    for (const one of [ada, ben]) {
+      await untilList(one, ["✓ milk", "bread"]);
+      await savePicture(one, `todo-${one.name.toLowerCase()}`);
+    }
+  }));
