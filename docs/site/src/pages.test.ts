@@ -62,6 +62,17 @@ test("every code of an error, and every reason of a refused connection, has a ca
   assert.deepEqual(parts.filter((part) => !part.includes("**Cause.**") || !part.includes("**Remedy.**")), []);
 });
 
+test("every kind of a failed call, and every reason of one that did not run, is on the page of errors in both languages", () => {
+  const page = read("docs/reference/errors.md");
+  const source = read("sdks/typescript/objects/src/callError.ts");
+  const named = (type: string): string[] => [...(new RegExp(`export type ${type} =([^;]*);`).exec(source)?.[1] ?? "").matchAll(/"(\w+)"/g)].map(([, name = ""]) => name);
+  const inRust = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1);
+  const kinds = named("CallErrorKind").map((kind) => `### \`${kind}\`, in Rust \`CallError::${inRust(kind)}\``);
+  const reasons = named("NotRunReason").map((reason) => `| \`${reason}\`, \`${inRust(reason)}\` |`);
+  assert.deepEqual([kinds.length, reasons.length], [6, 11]);
+  assert.deepEqual([...kinds, ...reasons].filter((line) => !page.includes(`\n${line}`)), []);
+});
+
 /** As the search of VitePress: each heading with its text is an entry, and titles count more. */
 test("the search finds the answer to twenty questions among its first five pages", () => {
   const search = new MiniSearch<{ id: string; title: string; titles: string; text: string }>({ fields: ["title", "titles", "text"], storeFields: ["id"] });
