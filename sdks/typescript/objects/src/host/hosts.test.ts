@@ -5,13 +5,16 @@ import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import type { Readable } from "node:stream";
-import { after, before, test } from "node:test";
+import { after, before, type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { type WebSocket, WebSocketServer } from "ws";
 
 import { CallError, type Connection, connectObjects, type ObjectHost, type Ref } from "../index.js";
 import { Box, Pocket } from "../testing/classes.js";
 import { type DevServer, startDevServer } from "../testing/devServer.js";
+
+/** A test that waits for a host or a program fails after this time. */
+const TEST_MS = 20_000;
 
 let server: DevServer;
 let service: ObjectHost;
@@ -88,7 +91,7 @@ test("an object of a device is called by the service, and its writes run one aft
   assert.equal(await there.count(), 7);
 });
 
-test("a host whose connection is cut connects again, and its objects are there still", async () => {
+test("a host whose connection is cut connects again, and its objects are there still", { timeout: TEST_MS }, async (t) => {
   const way = await server.cuttable();
   const states: Connection["state"][] = [];
   let isOpen: () => void = () => undefined;
@@ -99,6 +102,7 @@ test("a host whose connection is cut connects again, and its objects are there s
     }
   };
   const host = await connectObjects({ url: way.url, token: server.token, classes: [Pocket], onConnection });
+  t.after(() => host.close());
   const pocket = await host.create(Pocket, "cut", new Pocket(5));
   const again = new Promise<void>((resolve) => (isOpen = resolve));
   way.cut();
@@ -111,18 +115,22 @@ test("a host whose connection is cut connects again, and its objects are there s
 });
 
 test("a token that is wrong is told, and is not tried again", async () => {
-  await assert.rejects(connectObjects({ url: server.url, token: "wrong" }), /refuses this host: .*token/);
+  const connected = connectObjects({ url: server.url, token: "wrong" }).then((host) => host.close());
+  await assert.rejects(connected, /refuses this host: .*token/);
 });
 
-/** The program `iolite-objects`, for the classes of the tests. */
-function runProgram(environment: Record<string, string>): ChildProcessByStdio<null, Readable, null> {
+/** The program `iolite-objects`, for the classes of the tests. It ends with the test. */
+function runProgram(t: TestContext, environment: Record<string, string>): ChildProcessByStdio<null, Readable, null> {
   const path = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url));
   const program = [path("../iolite-objects.js"), path("../testing/classes.js")];
-  return spawn(process.execPath, program, { env: { ...process.env, ...environment }, stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(process.execPath, program, { env: { ...process.env, ...environment }, stdio: ["ignore", "pipe", "inherit"] });
+  t.after(() => child.kill("SIGKILL"));
+  return child;
 }
 
-test("iolite-objects serves the classes of a file until it is stopped", async () => {
-  const child = runProgram({ IOLITE_URL: server.url, IOLITE_TOKEN: server.token });
+test("iolite-objects serves the classes of a file until it is stopped", { timeout: TEST_MS }, async (t) => {
+  const child = runProgram(t, { IOLITE_URL: server.url, IOLITE_TOKEN: server.token });
+  const ended = once(child, "exit");
   let said = "";
   for await (const chunk of child.stdout) {
     said += String(chunk);
@@ -131,23 +139,21 @@ test("iolite-objects serves the classes of a file until it is stopped", async ()
     }
   }
   child.kill("SIGTERM");
-  const [code] = (await once(child, "exit")) as [number];
+  const [code] = (await ended) as [number];
   assert.deepEqual([said, code], ["serves Box, version 1: all, put, link, pass, make, lost\nserves Pocket, version 1: count, add\n", 0]);
 });
 
-test("iolite-objects greets a server with the name that it is given", async () => {
+test("iolite-objects greets a server with the name that it is given", { timeout: TEST_MS }, async (t) => {
   const listener = new WebSocketServer({ host: "127.0.0.1", port: 0 });
+  t.after(() => {
+    listener.clients.forEach((socket) => socket.terminate());
+    listener.close();
+  });
   await once(listener, "listening");
   const { port } = listener.address() as AddressInfo;
   const name = "0f4C7d1e-2b3a-4c5d-8e9f-a0b1c2d3e4f5";
-  const child = runProgram({ IOLITE_URL: `ws://127.0.0.1:${port}/sync`, IOLITE_TOKEN: "", IOLITE_NODE: name });
-  try {
-    const [socket] = (await once(listener, "connection")) as [WebSocket];
-    const [hello] = (await once(socket, "message")) as [Buffer];
-    assert.ok(hello.includes(Buffer.from(name.replaceAll("-", ""), "hex")), hello.toString("hex"));
-  } finally {
-    child.kill();
-    listener.clients.forEach((socket) => socket.terminate());
-    listener.close();
-  }
+  runProgram(t, { IOLITE_URL: `ws://127.0.0.1:${port}/sync`, IOLITE_TOKEN: "", IOLITE_NODE: name });
+  const [socket] = (await once(listener, "connection")) as [WebSocket];
+  const [hello] = (await once(socket, "message")) as [Buffer];
+  assert.ok(hello.includes(Buffer.from(name.replaceAll("-", ""), "hex")), hello.toString("hex"));
 });
