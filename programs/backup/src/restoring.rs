@@ -66,7 +66,10 @@ pub enum RestoreError {
         "this is the cluster that the backup is of. A backup is restored into a new cluster, so that no client takes one for the other"
     )]
     SameStore,
-    #[error("the store is not empty. A backup is restored into a new cluster that nobody has used yet: make one")]
+    #[error(
+        "the store is not empty: a client has written to it, or a node of objects has registered. A backup is restored into a new cluster that nobody has \
+         used yet: make one"
+    )]
     NotEmpty,
     #[error(
         "the backup {0} was restored already, whole and compared, into this store or into the one that this is a copy of: there is nothing to go on with. To \

@@ -6,6 +6,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::object_rows::ObjectRows;
 use crate::support::local::{Folder, Local, PATIENCE, PROGRAM, fails, succeeds};
 use iolite::{CellState, Client, Mutators, Options, Schema, Value, View};
 use iolite_backup::{Manifest, Part};
@@ -203,10 +204,14 @@ async fn a_backup_under_load_is_one_moment_and_is_restored_into_another_shape() 
     for word in ["a", "b", "c"] {
         within("an operation", log.run("add", word).expect("called").confirmed()).await.expect("confirmed");
     }
+    let mut objects = ObjectRows::of(&cluster);
+    objects.register().await;
+    objects.begin().await;
+    let object = objects.object().await.expect("it has begun");
     let (config, to) = (path(&first).to_owned(), path(&backup).to_owned());
     let taken = tokio::task::spawn_blocking(move || succeeds(&["backup", "--data", &config, "--to", &to]));
     let taken = within("the backup", taken).await.expect("it did not panic");
-    assert!(taken.contains("7 tables"), "{taken}");
+    assert!(taken.contains("8 tables"), "{taken}");
     within("a note", before.mutate("note", &("after", 1)).expect("called").confirmed()).await.expect("confirmed");
     let (transfers, many) = load.end().await;
     assert!(transfers > 0 && many > 0);
@@ -217,6 +222,9 @@ async fn a_backup_under_load_is_one_moment_and_is_restored_into_another_shape() 
     let restored = start(&second, &["accounts:10", "accounts:50", "notes"], 1);
     let told = succeeds(&["restore", "--data", path(&second), "--from", path(&backup)]);
     assert!(told.contains("restored, read back and compared"), "{told}");
+    let objects = ObjectRows::of(&restored);
+    assert_eq!(objects.object().await, Some(object), "the row of an object is restored");
+    assert_eq!(objects.of_this_store().await, 0, "nodes register anew, and buckets are shared anew");
     let client = open(&restored, 0, Options::new());
     let found = notes(&client).await;
     assert!(found.is_superset(&acknowledged), "what was acknowledged before is there");
@@ -237,6 +245,9 @@ async fn a_backup_under_load_is_one_moment_and_is_restored_into_another_shape() 
     succeeds(&["backup", "--data", path(&second), "--to", path(&other)]);
     let third = folder.0.join("third");
     let used = start(&third, &[], 1);
+    ObjectRows::of(&used).register().await;
+    let registered = fails(&["restore", "--data", path(&third), "--from", path(&other)]);
+    assert!(registered.contains("the store is not empty") && registered.contains("a node of objects"), "{registered}");
     within("a note", open(&used, 0, Options::new()).mutate("note", &("own", 1)).expect("called").confirmed())
         .await
         .expect("confirmed");

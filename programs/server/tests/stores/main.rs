@@ -5,4 +5,5 @@ mod support;
 
 mod backup;
 mod etcd;
+mod object_rows;
 mod postgres;
