@@ -23,7 +23,7 @@ async function add(person: Visitor, text: string): Promise<void> {
   await person.page.getByRole("button", { name: "Add" }).click();
 }
 
-/** What is done has a check mark. */
+/** The list that a page shows, with a check mark before each item that is done. */
 async function untilList(person: Visitor, wanted: readonly string[]): Promise<void> {
   const shown = (): Promise<string> =>
     person.page.locator("main").evaluate((main) => {
