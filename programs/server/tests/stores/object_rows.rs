@@ -44,15 +44,15 @@ impl ObjectRows {
         self.create("_buckets", &RowKey::new(&[Value::Int(7)]).expect("it is short"), "epoch", Value::Int(1)).await;
     }
 
-    /// The object's row.
-    pub async fn object(&self) -> Option<Row> {
-        let rows = self.table("_objects").await;
-        rows.into_iter().find_map(|(key, row)| (key == object()).then_some(row))
-    }
-
-    /// How many rows there are of nodes and of buckets.
-    pub async fn of_this_store(&self) -> usize {
-        self.table("_nodes").await.len() + self.table("_buckets").await.len()
+    /// The object's row, and how many rows there are of nodes and of buckets.
+    pub async fn all(&self) -> (Option<Row>, usize) {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("it is later").as_micros() as u64;
+        let now = Timestamp::new(now, self.store.id());
+        let standing = tokio::time::timeout(PATIENCE, self.store.resolved_through(now)).await.expect("in time");
+        let at = standing.expect("it runs").resolved;
+        let objects = self.table("_objects", at).await.into_iter();
+        let object = objects.filter_map(|(key, row)| (key == object()).then_some(row)).next();
+        (object, self.table("_nodes", at).await.len() + self.table("_buckets", at).await.len())
     }
 
     async fn create(&mut self, table: &str, key: &RowKey, column: &str, value: Value) {
@@ -74,11 +74,7 @@ impl ObjectRows {
         assert!(matches!(reply, Reply::Acknowledged), "{reply:?}");
     }
 
-    async fn table(&self, name: &str) -> Vec<(RowKey, Row)> {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("it is later").as_micros() as u64;
-        let at = Timestamp::new(now, self.store.id());
-        let at = tokio::time::timeout(PATIENCE, self.store.resolved_through(at)).await.expect("in time");
-        let at = at.expect("it runs").resolved;
+    async fn table(&self, name: &str, at: Timestamp) -> Vec<(RowKey, Row)> {
         let interest = Interest::Range { table: TableId::of(name), range: KeyRange::all() };
         match self.ask(Request::ReadAt { interest, at, limit: ReadLimit::NONE }).await {
             Reply::ReadAt(Ok(page)) => page.rows.into_iter().map(|row| (row.key, row.row)).collect(),
