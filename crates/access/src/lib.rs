@@ -5,10 +5,12 @@
 
 mod development;
 mod may_read;
+mod may_use;
 mod may_write;
 
 pub use development::DevelopmentToken;
 pub use may_read::MayRead;
+pub use may_use::{MayUse, ObjectRight};
 pub use may_write::MayWrite;
 
 /// How tokens are judged.

@@ -107,6 +107,12 @@ impl Site {
         self
     }
 
+    /// A path that this server lacks, and why, for people.
+    pub fn with_absent(mut self, path: &str, why: &'static str) -> Site {
+        self.router = self.router.route(path, any(move || async move { (StatusCode::NOT_FOUND, why) }));
+        self
+    }
+
     /// A page of HTML at `/`, where there are no files.
     pub fn with_page(mut self, html: String) -> Site {
         self.router = self.router.route("/", get(move || async move { Html(html) }));

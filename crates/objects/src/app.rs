@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use iolite_values::ObjectName;
+use iolite_values::{NodeId, ObjectName};
 use iolite_wire::objects::{Begin, CallMode, Declared, Placed};
 
 use crate::{CallError, CallResult};
@@ -35,6 +35,10 @@ pub enum FromApp {
     Create { ticket: Ticket, begin: Begin, state: Vec<u8>, placing: Placing },
     /// Answered with [`ToApp::Found`].
     Find { ticket: Ticket, object: ObjectName },
+    /// An object that is here goes to another node, once the methods that run have ended. Answered with [`ToApp::Moved`].
+    Move { ticket: Ticket, object: ObjectName, to: NodeId },
+    /// Answers [`ToApp::Save`]: the state in CBOR. For people: why there is none.
+    Saved { object: ObjectName, state: Result<Vec<u8>, String> },
     /// Answers [`ToApp::Restore`]. For people: why there is no object of such a state.
     Restored { object: ObjectName, restored: Result<(), String> },
     /// Answers [`ToApp::Run`].
@@ -97,6 +101,12 @@ pub enum ToApp {
     Answered(Ticket, CallResult),
     Created(Ticket, Result<Created, CallError>),
     Found(Ticket, Result<Option<Placed>, CallError>),
+    /// Say the state of the object, of which no method runs.
+    Save {
+        object: ObjectName,
+    },
+    /// The object's row after the move.
+    Moved(Ticket, Result<Placed, CallError>),
 }
 
 /// A method is to run.

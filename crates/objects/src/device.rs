@@ -8,12 +8,18 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use iolite_machine::{Backoff, Instant, Machine, Now};
-use iolite_values::{Id, NodeLife, StoreIncarnation};
+use iolite_values::{Id, NodeLife, ObjectEpoch, StoreIncarnation};
 use iolite_wire::message::Goodbye;
-use iolite_wire::objects::{DeviceHello, DeviceWelcome, FromDevice, OBJECTS_PROTOCOL_VERSION, OfferedClass, ToDevice};
+use iolite_wire::objects::{
+    Begin, DeviceHello, DeviceWelcome, FromDevice, NotRun, OBJECTS_PROTOCOL_VERSION, OfferedClass, ToDevice,
+};
 
 use crate::kernel::{IncomingId, Kernel, KernelInput, KernelOutput, KernelSettings};
-use crate::{Class, FromApp, ToApp};
+use crate::parts::{self, Parts};
+use crate::{Broken, Class, FromApp, ToApp};
+
+/// How long a node of the service may rely on its connection, from when it asked whether that stands.
+pub const DEVICE_LEASE: Duration = Duration::from_secs(10);
 
 /// The settings that a device is started with.
 #[derive(Clone, Debug)]
@@ -26,6 +32,7 @@ pub struct DeviceSettings {
     /// The node is part of the service, and no device of a user.
     pub serves: bool,
     pub classes: Vec<Class>,
+    pub broken: Broken,
 }
 
 /// An input of a device.
@@ -69,11 +76,17 @@ pub struct Device {
     kernel: Kernel,
     link: Link,
     life: NodeLife,
+    /// Connections so far.
+    connections: u64,
+    lease: DeviceLease,
+    /// How often the server took it for lost, in its life.
+    lapses: u64,
     store: Option<StoreIncarnation>,
     backoff: Backoff,
     /// Calls and objects that came by the connection that is open, by the kernel's name for them.
     incoming: BTreeMap<IncomingId, u64>,
     last_incoming: u64,
+    parts: Parts,
     outputs: VecDeque<DeviceOutput>,
 }
 
@@ -93,6 +106,8 @@ impl Device {
     /// The first pause after a lost connection, and the longest one.
     const RETRY_FIRST: Duration = Duration::from_millis(100);
     const RETRY_LAST: Duration = Duration::from_secs(5);
+    /// How often a node of the service asks whether its connection stands.
+    const PING_EVERY: Duration = Duration::from_secs(3);
 
     pub fn new(now: Now, settings: DeviceSettings) -> Device {
         let kernel = KernelSettings {
@@ -100,6 +115,8 @@ impl Device {
             classes: settings.classes.clone(),
             // Its server writes for whom it calls.
             caller: String::new(),
+            needs_lease: settings.serves,
+            broken: settings.broken,
         };
         let seed = settings.kernel.as_u128() as u64;
         Device {
@@ -107,10 +124,14 @@ impl Device {
             kernel: Kernel::new(now, kernel),
             link: Link::Down { until: now.instant },
             life: NodeLife::default(),
+            connections: 0,
+            lease: DeviceLease::default(),
+            lapses: 0,
             store: None,
             backoff: Backoff::new(Device::RETRY_FIRST, Device::RETRY_LAST, seed),
             incoming: BTreeMap::new(),
             last_incoming: 0,
+            parts: Parts::default(),
             outputs: VecDeque::new(),
             settings,
         }
@@ -127,6 +148,8 @@ impl Device {
 
     fn hello(&mut self) {
         let offered = |class: &Class| OfferedClass { name: class.name.clone(), declared: class.declared.clone() };
+        self.connections += 1;
+        self.lease.asks(self.now.instant, 0);
         let hello = DeviceHello {
             oldest_version: OBJECTS_PROTOCOL_VERSION,
             newest_version: OBJECTS_PROTOCOL_VERSION,
@@ -134,6 +157,7 @@ impl Device {
             device: self.settings.device,
             life: self.life,
             serves: self.settings.serves,
+            connection: self.connections,
             classes: self.settings.classes.iter().map(offered).collect(),
         };
         self.link = Link::Greeting;
@@ -147,6 +171,8 @@ impl Device {
         let was_open = self.link == Link::Open;
         self.link = Link::Down { until: self.now.instant + self.backoff.next_pause() };
         self.incoming.clear();
+        self.parts.clear();
+        self.lease.unlinked();
         self.kernel.handle(self.now, KernelInput::Unlinked);
         if was_open {
             self.emit(DeviceOutput::Link(LinkState::Lost));
@@ -160,10 +186,12 @@ impl Device {
                 let id = self.came(number);
                 self.kernel.handle(self.now, KernelInput::Incoming(id, rpc));
             }
-            ToDevice::Hold { number, begin, epoch, state } => {
-                let id = self.came(number);
-                self.kernel.handle(self.now, KernelInput::Hold { id, begin, epoch, state });
+            ToDevice::Hold { number, begin, epoch, state } => self.on_hold(number, begin, epoch, state),
+            ToDevice::Part { number, part } => {
+                // A part that is missing shows at the end, where the object is refused.
+                let _ = self.parts.add(number, &part);
             }
+            ToDevice::Pong { number } => self.on_pong(number),
             ToDevice::Answer { number, answer } => {
                 self.kernel.handle(self.now, KernelInput::Answered(number, answer));
             }
@@ -172,6 +200,26 @@ impl Device {
             ToDevice::Drop { object, epoch } => self.kernel.handle(self.now, KernelInput::Drop { object, epoch }),
             ToDevice::Goodbye(goodbye) => self.on_goodbye(goodbye),
         }
+    }
+
+    fn on_hold(&mut self, number: u64, begin: Begin, epoch: ObjectEpoch, state: Vec<u8>) {
+        match self.parts.end(number, state) {
+            Ok(state) => {
+                let id = self.came(number);
+                self.kernel.handle(self.now, KernelInput::Hold { id, begin, epoch, state });
+            }
+            Err(problem) => {
+                let held = Err(NotRun::TooLarge(problem.to_owned()));
+                self.emit(DeviceOutput::Send(FromDevice::Held { number, held }));
+            }
+        }
+    }
+
+    /// The server has answered a question whether the connection stands.
+    fn on_pong(&mut self, number: u64) {
+        let Some(asked) = self.lease.answered(number) else { return };
+        let from = if self.settings.broken == Broken::CountFromReceipt { self.now.instant } else { asked };
+        self.kernel.handle(self.now, KernelInput::Lease(from + DEVICE_LEASE));
     }
 
     fn on_welcome(&mut self, welcome: DeviceWelcome) {
@@ -186,7 +234,12 @@ impl Device {
         if is_other {
             self.kernel.handle(self.now, KernelInput::Fence);
         }
+        let was_lost = std::mem::replace(&mut self.lapses, welcome.lapses) != welcome.lapses;
+        if was_lost && self.kernel.node() == Some(welcome.device) {
+            self.kernel.handle(self.now, KernelInput::LookAtRows);
+        }
         self.kernel.handle(self.now, KernelInput::Registered(welcome.device));
+        self.on_pong(0);
         self.emit(DeviceOutput::Link(LinkState::Open(welcome)));
     }
 
@@ -218,6 +271,13 @@ impl Device {
                     self.send_asked(FromDevice::Create { number, begin, state });
                 }
                 KernelOutput::Call { number, to, rpc } => self.send_asked(FromDevice::Call { number, to, rpc }),
+                KernelOutput::Move { number, begin, from, to, state } => {
+                    self.send_asked(FromDevice::Move { number, begin, epoch: from, to, state });
+                }
+                KernelOutput::Keep { number, object, epoch } => {
+                    self.send_asked(FromDevice::Keep { number, object, epoch });
+                }
+                KernelOutput::Missing(object, epoch) => self.send_asked(FromDevice::Missing { object, epoch }),
                 KernelOutput::Answer(id, answer) => {
                     if let Some(number) = self.incoming.remove(&id) {
                         self.emit(DeviceOutput::Send(FromDevice::Answer { number, answer }));
@@ -235,17 +295,76 @@ impl Device {
     /// Sends what the kernel asks; without a connection, the kernel hears that nobody has it.
     fn send_asked(&mut self, message: FromDevice) {
         if self.link == Link::Open {
-            return self.emit(DeviceOutput::Send(message));
+            return self.send(message);
         }
         match message {
-            FromDevice::Call { number, .. } => self.kernel.handle(self.now, KernelInput::NotSent(number)),
-            FromDevice::Find { number, .. } | FromDevice::Create { number, .. } => {
-                self.kernel.handle(self.now, KernelInput::NotSent(number));
-            }
+            FromDevice::Call { number, .. }
+            | FromDevice::Find { number, .. }
+            | FromDevice::Create { number, .. }
+            | FromDevice::Move { number, .. } => self.kernel.handle(self.now, KernelInput::NotSent(number)),
             // It is asked again when there is a connection.
-            FromDevice::Begin { .. } => {}
-            FromDevice::Hello(_) | FromDevice::Answer { .. } | FromDevice::Held { .. } => {}
+            FromDevice::Begin { .. } | FromDevice::Keep { .. } | FromDevice::Missing { .. } => {}
+            FromDevice::Hello(_)
+            | FromDevice::Answer { .. }
+            | FromDevice::Held { .. }
+            | FromDevice::Ping { .. }
+            | FromDevice::Part { .. } => {}
         }
+    }
+
+    /// Sends a message, with the parts of a long state before it.
+    fn send(&mut self, mut message: FromDevice) {
+        if let FromDevice::Create { number, state, .. } | FromDevice::Move { number, state, .. } = &mut message {
+            let (parts, rest) = parts::cut(std::mem::take(state));
+            let number = *number;
+            *state = rest;
+            for part in parts {
+                self.emit(DeviceOutput::Send(FromDevice::Part { number, part }));
+            }
+        }
+        self.emit(DeviceOutput::Send(message));
+    }
+
+    fn ping_due(&self) -> Option<Instant> {
+        self.lease.next.filter(|_| self.settings.serves && self.link == Link::Open)
+    }
+
+    fn ping(&mut self) {
+        let number = self.lease.next(self.now.instant);
+        self.emit(DeviceOutput::Send(FromDevice::Ping { number }));
+    }
+}
+
+/// The lease of a node of the service: it serves only while its server answers. A device of a user has none.
+#[derive(Debug, Default)]
+struct DeviceLease {
+    last: u64,
+    /// When each question was sent that has no answer yet.
+    asked: Vec<(u64, Instant)>,
+    next: Option<Instant>,
+}
+
+impl DeviceLease {
+    fn asks(&mut self, now: Instant, number: u64) {
+        self.asked.push((number, now));
+        self.next = Some(now + Device::PING_EVERY);
+    }
+
+    fn next(&mut self, now: Instant) -> u64 {
+        self.last += 1;
+        self.asks(now, self.last);
+        self.last
+    }
+
+    /// When the question was sent.
+    fn answered(&mut self, number: u64) -> Option<Instant> {
+        let at = self.asked.iter().position(|(asked, _)| *asked == number)?;
+        Some(self.asked.swap_remove(at).1)
+    }
+
+    fn unlinked(&mut self) {
+        self.asked.clear();
+        self.next = None;
     }
 }
 
@@ -274,7 +393,7 @@ impl Machine for Device {
             Link::Down { until } => Some(until),
             Link::Connecting | Link::Greeting | Link::Open | Link::Ended => None,
         };
-        [retry, self.kernel.deadline()].into_iter().flatten().min()
+        [retry, self.ping_due(), self.kernel.deadline()].into_iter().flatten().min()
     }
 
     fn on_deadline(&mut self, now: Now) {
@@ -284,6 +403,9 @@ impl Machine for Device {
         {
             self.link = Link::Connecting;
             self.emit(DeviceOutput::Connect);
+        }
+        if self.ping_due().is_some_and(|due| due <= now.instant) {
+            self.ping();
         }
         self.kernel.on_deadline(now);
         self.settle();

@@ -4,8 +4,11 @@
 
 mod calls;
 mod creating;
+mod holding;
 mod instances;
 mod locations;
+mod moving;
+mod standing;
 
 use std::collections::VecDeque;
 
@@ -13,12 +16,14 @@ use iolite_machine::{Instant, Machine, Now};
 use iolite_values::{Id, NodeId, ObjectEpoch, ObjectName};
 use iolite_wire::objects::{Answer, Begin, NotRun, Rpc, TrackAnswer};
 
-use crate::{Class, FromApp, ToApp};
+use crate::{Broken, Class, FromApp, ToApp};
 
 use self::calls::Calls;
 use self::creating::Creating;
 use self::instances::Instances;
 use self::locations::Locations;
+use self::moving::Moving;
+use self::standing::Standing;
 
 /// The settings that a kernel is started with.
 #[derive(Clone, Debug)]
@@ -28,6 +33,9 @@ pub struct KernelSettings {
     pub classes: Vec<Class>,
     /// For whom this node's own calls are made: a server writes its own, and that of a device is replaced by its server.
     pub caller: String,
+    /// The node serves only while it has a lease.
+    pub needs_lease: bool,
+    pub broken: Broken,
 }
 
 /// Names a call that came from elsewhere. Chosen by what carries it, and never used again.
@@ -45,8 +53,12 @@ pub enum KernelInput {
     NotSent(u64),
     /// The instances that are here are this node's no more.
     Fence,
+    /// The instances that are here may be another node's by now: their rows are looked at before they are served.
+    LookAtRows,
+    /// The node may serve until then.
+    Lease(Instant),
     App(FromApp),
-    /// Answers a `Find`, a `Begin`, a `Create`.
+    /// Answers a `Find`, a `Begin`, a `Create`, a `Move`, a `Keep`. For the last two: the row as it is now.
     Told(u64, TrackAnswer),
     /// Answers a `Call`.
     Answered(u64, Answer),
@@ -56,6 +68,7 @@ pub enum KernelInput {
     Hold {
         id: IncomingId,
         begin: Begin,
+        /// The epoch in which it is going to be served. 0: it is new, and its row says which.
         epoch: ObjectEpoch,
         state: Vec<u8>,
     },
@@ -81,6 +94,22 @@ pub enum KernelOutput {
     Begin(u64, Begin),
     /// The object begins at a node that the server chooses.
     Create(u64, Begin, Vec<u8>),
+    /// An object that is here in this epoch goes to another node.
+    Move {
+        number: u64,
+        begin: Begin,
+        from: ObjectEpoch,
+        to: NodeId,
+        state: Vec<u8>,
+    },
+    /// An object that was here in this epoch stays here, in a new one.
+    Keep {
+        number: u64,
+        object: ObjectName,
+        epoch: ObjectEpoch,
+    },
+    /// The row of an object names this node in this epoch, and there is none here: it is gone.
+    Missing(ObjectName, ObjectEpoch),
     Call {
         number: u64,
         to: NodeId,
@@ -105,6 +134,10 @@ pub struct Kernel {
     locations: Locations,
     instances: Instances,
     creating: Creating,
+    moving: Moving,
+    standing: Standing,
+    /// The end of its lease.
+    serves_until: Instant,
     outputs: VecDeque<KernelOutput>,
 }
 
@@ -119,6 +152,9 @@ impl Kernel {
             locations: Locations::default(),
             instances: Instances::default(),
             creating: Creating::default(),
+            moving: Moving::default(),
+            standing: Standing::default(),
+            serves_until: now.instant,
             outputs: VecDeque::new(),
         }
     }
@@ -126,6 +162,17 @@ impl Kernel {
     /// The node, once it is registered.
     pub fn node(&self) -> Option<NodeId> {
         self.node
+    }
+
+    /// The objects that this node would run methods of now, and their epochs. For checks.
+    pub fn serving(&self) -> Vec<(ObjectName, ObjectEpoch)> {
+        if self.may_serve() { self.instances.serving() } else { Vec::new() }
+    }
+
+    /// The same as of a later time. A kernel that hears nothing does not know how late it is.
+    pub fn serving_at(&self, now: Instant) -> Vec<(ObjectName, ObjectEpoch)> {
+        let may_serve = !self.settings.needs_lease || now < self.serves_until;
+        if may_serve { self.instances.serving() } else { Vec::new() }
     }
 
     /// Instances that are here.
@@ -152,17 +199,21 @@ impl Kernel {
             self.fence_all();
         }
         self.begin_again();
+        self.ask_all_again();
+        self.calls_linked();
     }
 
     fn on_unlinked(&mut self) {
         self.creations_unlinked();
+        self.standing_unlinked();
+        self.moves_unlinked();
         self.calls_unlinked();
     }
 
     fn on_not_sent(&mut self, number: u64) {
         if self.calls.is_sent(number) {
             self.call_not_sent(number);
-        } else {
+        } else if !self.move_not_sent(number) {
             self.on_told(number, TrackAnswer::Refused(NotRun::Unreachable));
         }
     }
@@ -172,6 +223,8 @@ impl Kernel {
             FromApp::Call(ticket, call) => self.on_call(ticket, call),
             FromApp::Create { ticket, begin, state, placing } => self.on_create(ticket, begin, state, placing),
             FromApp::Find { ticket, object } => self.on_find(ticket, object),
+            FromApp::Move { ticket, object, to } => self.on_move(ticket, object, to),
+            FromApp::Saved { object, state } => self.on_saved(&object, state),
             FromApp::Restored { object, restored } => self.on_restored(&object, restored),
             FromApp::Ended { run, ended } => self.on_ended(run, ended),
         }
@@ -189,6 +242,8 @@ impl Machine for Kernel {
             KernelInput::Unlinked => self.on_unlinked(),
             KernelInput::NotSent(number) => self.on_not_sent(number),
             KernelInput::Fence => self.fence_all(),
+            KernelInput::LookAtRows => self.look_at_rows(),
+            KernelInput::Lease(until) => self.on_lease(until),
             KernelInput::App(input) => self.on_app(input),
             KernelInput::Told(number, answer) => self.on_told(number, answer),
             KernelInput::Answered(number, answer) => self.on_answered(number, answer),
@@ -204,12 +259,14 @@ impl Machine for Kernel {
     }
 
     fn deadline(&self) -> Option<Instant> {
-        self.calls.deadline()
+        let of_instances = self.instances.deadline().filter(|_| self.has_room());
+        [self.calls.deadline(), of_instances].into_iter().flatten().min()
     }
 
     fn on_deadline(&mut self, now: Now) {
         self.now = now.instant;
         self.calls_overdue();
+        self.instances_overdue();
     }
 
     fn validate(&self) {

@@ -10,14 +10,20 @@
 //! - an instance serves only in an epoch that is committed.
 
 mod app;
+mod broken;
 mod device;
 mod error;
 mod kernel;
 pub mod limits;
+mod parts;
 mod server;
 
 pub use app::{AppSide, Call, Class, Created, Ended, FromApp, Placing, Run, RunId, Ticket, ToApp, ToKernel};
-pub use device::{Device, DeviceInput, DeviceOutput, DeviceSettings, LinkState};
+pub use broken::Broken;
+pub use device::{DEVICE_LEASE, Device, DeviceInput, DeviceOutput, DeviceSettings, LinkState};
 pub use error::{CallError, CallResult};
 pub use kernel::{IncomingId, Kernel, KernelInput, KernelOutput, KernelSettings};
-pub use server::{AskId, LetIn, Server, ServerInput, ServerOutput, ServerSettings, SessionEvent, SessionId, TrackAsk};
+pub use server::{
+    AskId, LetIn, MayId, PeerEvent, PeerLink, Right, Server, ServerInput, ServerOutput, ServerSettings, SessionEvent,
+    SessionId, TrackAsk, Tracked,
+};

@@ -12,3 +12,7 @@ pub const INSTANCES_MAX: usize = 10_000;
 pub const LOCATIONS_MAX: usize = 10_000;
 /// Times that a call follows an object which has moved, before its kernel asks tracking.
 pub const HOPS_MAX: u8 = 3;
+/// Bytes of an object's state, where it begins elsewhere or moves. A longer one is refused with `TooLarge`.
+pub const STATE_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// States of which parts have come on one connection, and no end. Another one ends the connection.
+pub const STATES_OPEN_MAX: usize = 4;

@@ -5,22 +5,38 @@
 //! - an answer is passed on once, and only from the node that the call was sent to;
 //! - a call that was sent to a node whose session ends is in doubt; one that was not is not run.
 
+mod absent;
+mod asking;
 mod creating;
+mod holds;
+mod moving;
+mod peers;
 mod relays;
+mod rights;
+mod routes;
 mod sessions;
 
 use std::collections::{BTreeMap, VecDeque};
 
 use iolite_machine::{Instant, Machine, Now};
-use iolite_values::{CoordinatorId, Id, NodeId, NodeLife, NodeName, ObjectName, StoreIncarnation};
-use iolite_wire::objects::{Begin, FromDevice, NotRun, OfferedClass, ToDevice, TrackAnswer};
+use iolite_values::{CoordinatorId, Id, NodeId, NodeLife, NodeName, ObjectEpoch, ObjectName, StoreIncarnation};
+use iolite_wire::objects::{Begin, FromDevice, OfferedClass, PeerMessage, Placed, ToDevice, TrackAnswer};
 
 use crate::kernel::{IncomingId, Kernel, KernelInput, KernelOutput, KernelSettings};
-use crate::{Class, FromApp, ToApp};
+use crate::{Broken, Class, FromApp, ToApp};
 
+use self::absent::Absent;
+use self::asking::Asked;
 use self::creating::Creations;
+use self::holds::{HoldKey, Holds};
+use self::moving::Moves;
+use self::peers::Peers;
 use self::relays::Relays;
+use self::rights::Rights;
+use self::routes::Routes;
 use self::sessions::Sessions;
+
+pub use self::rights::Right;
 
 /// The settings that a server is started with.
 #[derive(Clone, Debug)]
@@ -31,11 +47,22 @@ pub struct ServerSettings {
     pub kernel: Id,
     /// Classes of the process itself.
     pub classes: Vec<Class>,
+    /// Other servers have the same store: this one serves only while it has a lease.
+    pub has_leases: bool,
+    pub broken: Broken,
 }
 
 /// A session of `/objects`. Never used again in this process.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct SessionId(pub u64);
+
+/// A link with another server. Never used again in this process.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct PeerLink(pub u64);
+
+/// Names a question to the door of rights.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct MayId(pub u64);
 
 /// Names a question to tracking.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -57,6 +84,15 @@ pub enum SessionEvent {
     Closed,
 }
 
+/// An event of a link with another server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(clippy::large_enum_variant, reason = "nearly all are messages, and a box would be an allocation for each")]
+pub enum PeerEvent {
+    Opened(CoordinatorId),
+    Message(PeerMessage),
+    Closed,
+}
+
 /// A question to tracking.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TrackAsk {
@@ -66,14 +102,54 @@ pub enum TrackAsk {
         begin: Begin,
         at: NodeId,
     },
-    /// A node is there. Answered with [`ServerInput::Registered`].
+    /// An object goes from the places that it has in this epoch to one node.
+    Move {
+        object: ObjectName,
+        from: ObjectEpoch,
+        to: NodeId,
+    },
+    /// An object ends, if its row is of this epoch.
+    Remove {
+        object: ObjectName,
+        from: ObjectEpoch,
+    },
+    /// The server that a device is connected to.
+    Where(NodeId),
+    /// A node is there.
     Register {
         name: NodeName,
         /// The life that it had. 0: it has none yet.
         known: NodeLife,
         serves: bool,
+        /// The number of a device's connection. 0 of a server.
+        connection: u64,
         classes: Vec<OfferedClass>,
     },
+    /// A device has been away for long since this connection.
+    Gone {
+        device: NodeId,
+        connection: u64,
+    },
+}
+
+/// The answer of tracking.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Tracked {
+    /// Also of a question that changed nothing, as it could not be served.
+    Track(TrackAnswer),
+    /// The row of an object after its move.
+    Moved(Placed),
+    /// The row of an object that was neither moved nor removed.
+    Stands(Placed),
+    Removed,
+    At(Option<CoordinatorId>),
+    /// The node in the life that it has, and how often it was taken for lost in it.
+    Registered(NodeId, u64),
+    Lost,
+    /// The device is not this server's any more.
+    Elsewhere,
+    /// Tracking has not answered, and what was asked may have happened.
+    InDoubt,
 }
 
 /// For whom a session speaks.
@@ -93,10 +169,14 @@ pub enum ServerInput {
     /// Answers [`ServerOutput::Check`]. For people: why it is not let in.
     Checked(SessionId, Result<LetIn, String>),
     /// Answers a question to tracking.
-    Told(AskId, TrackAnswer),
-    Registered(AskId, NodeId),
-    /// Tracking has not answered, and what was asked may have happened.
-    InDoubt(AskId),
+    Tracked(AskId, Tracked),
+    /// Another server of the store is registered: this one takes part too, so that links are there before a device comes.
+    Others,
+    /// This server has a lease until then.
+    Lease(Instant),
+    Peer(PeerLink, PeerEvent),
+    /// Answers [`ServerOutput::May`].
+    May(MayId, bool),
     App(FromApp),
 }
 
@@ -109,6 +189,9 @@ pub enum ServerOutput {
     /// Asks whose token this is.
     Check(SessionId, String),
     Ask(AskId, TrackAsk),
+    ToPeer(PeerLink, PeerMessage),
+    /// Asks whether the user of this session may do that.
+    May(MayId, SessionId, ObjectName, Right),
     App(ToApp),
 }
 
@@ -121,7 +204,20 @@ pub struct Server {
     store: Option<StoreIncarnation>,
     sessions: Sessions,
     relays: Relays,
+    peers: Peers,
+    routes: Routes,
+    rights: Rights,
+    holds: Holds,
     creations: Creations,
+    moves: Moves,
+    absent: Absent,
+    /// How often this server was taken for lost, in its life.
+    lapses: u64,
+    lease_until: Option<Instant>,
+    /// When it registers again, as it could not.
+    register_at: Option<Instant>,
+    /// Objects that it has moved, for figures.
+    moved: u64,
     asked: BTreeMap<AskId, (Asked, TrackAsk)>,
     /// Questions whose change may have happened. They are asked again when tracking is there.
     in_doubt: Vec<(Asked, TrackAsk)>,
@@ -130,26 +226,13 @@ pub struct Server {
     outputs: VecDeque<ServerOutput>,
 }
 
-/// The part that waits for tracking.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Asked {
-    /// A question of the kernel's, or of a device's: the answer is passed on.
-    By(Asker),
-    /// Somebody wants to create an object that may be there. If it is not, its node has no room.
-    IsThere(Asker),
-    /// This node registers.
-    Own,
-    /// A device registers.
-    Device(SessionId),
-    /// An object begins where the server has placed it.
-    Placed(ObjectName),
-}
-
 /// An asker, and its own number of the question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Asker {
     Kernel(u64),
     Session(SessionId, u64),
+    /// Another server. It asks for calls only.
+    Peer(PeerLink, u64),
 }
 
 impl Server {
@@ -161,6 +244,8 @@ impl Server {
             id: settings.kernel,
             classes: settings.classes.clone(),
             caller: Server::OWN_CALLER.to_owned(),
+            needs_lease: settings.has_leases,
+            broken: settings.broken,
         };
         Server {
             now,
@@ -169,7 +254,17 @@ impl Server {
             store: None,
             sessions: Sessions::default(),
             relays: Relays::default(),
+            peers: Peers::default(),
+            routes: Routes::default(),
+            rights: Rights::default(),
+            holds: Holds::default(),
             creations: Creations::default(),
+            moves: Moves::default(),
+            absent: Absent::default(),
+            lapses: 0,
+            lease_until: None,
+            register_at: None,
+            moved: 0,
             asked: BTreeMap::new(),
             in_doubt: Vec::new(),
             last_ask: 0,
@@ -183,6 +278,11 @@ impl Server {
         &self.kernel
     }
 
+    /// Objects that this server has moved, for figures.
+    pub fn moved(&self) -> u64 {
+        self.moved
+    }
+
     /// Sessions that are open.
     pub fn sessions(&self) -> usize {
         self.sessions.len()
@@ -190,13 +290,6 @@ impl Server {
 
     fn emit(&mut self, output: ServerOutput) {
         self.outputs.push_back(output);
-    }
-
-    fn ask(&mut self, asked: Asked, question: TrackAsk) {
-        self.last_ask += 1;
-        let id = AskId(self.last_ask);
-        self.asked.insert(id, (asked, question.clone()));
-        self.emit(ServerOutput::Ask(id, question));
     }
 
     fn incoming(&mut self) -> IncomingId {
@@ -208,6 +301,9 @@ impl Server {
         let is_other = self.store.replace(store).is_some_and(|before| before != store);
         if is_other {
             self.kernel.handle(self.now, KernelInput::Fence);
+            self.end_sessions();
+            // Nodes of the store before are nobody's. Those of this one may have the same names and lives.
+            self.absent = Absent::default();
         }
         // A store whose apps have no objects gets no rows of them.
         if !self.settings.classes.is_empty() || self.sessions.is_waiting() || self.kernel.node().is_some() {
@@ -215,67 +311,8 @@ impl Server {
         }
     }
 
-    /// Registers this node, unless that is under way or the store is not there.
-    fn register_own(&mut self) {
-        if self.store.is_none() || self.asked.values().any(|(asked, _)| *asked == Asked::Own) {
-            return;
-        }
-        let offered = |class: &Class| OfferedClass { name: class.name.clone(), declared: class.declared.clone() };
-        let classes = self.settings.classes.iter().map(offered).collect();
-        let (name, known) = (NodeName::Server(self.settings.gateway), self.life());
-        self.ask(Asked::Own, TrackAsk::Register { name, known, serves: true, classes });
-    }
-
     fn life(&self) -> NodeLife {
         self.kernel.node().map(|node| node.life).unwrap_or_default()
-    }
-
-    fn on_registered(&mut self, id: AskId, node: NodeId) {
-        match self.asked.remove(&id) {
-            Some((Asked::Own, _)) => {
-                self.kernel.handle(self.now, KernelInput::Registered(node));
-                for (asked, question) in std::mem::take(&mut self.in_doubt) {
-                    self.ask(asked, question);
-                }
-                self.register_waiting();
-            }
-            Some((Asked::Device(session), _)) => self.device_registered(session, node),
-            Some((Asked::By(_) | Asked::IsThere(_) | Asked::Placed(_), _)) | None => {}
-        }
-    }
-
-    fn on_told(&mut self, id: AskId, answer: TrackAnswer) {
-        match self.asked.remove(&id) {
-            Some((Asked::By(asker), _)) => self.tell(asker, answer),
-            Some((Asked::IsThere(asker), _)) => {
-                let is_there = answer != TrackAnswer::Unknown;
-                self.tell(asker, if is_there { answer } else { TrackAnswer::Refused(NotRun::Busy) });
-            }
-            Some((Asked::Placed(object), _)) => self.placed_told(&object, answer),
-            Some((Asked::Own, _)) => self.refuse_waiting(),
-            None => {}
-            Some((Asked::Device(session), _)) => self.not_registered(session),
-        }
-    }
-
-    /// An object may have begun: nobody is told anything before that is known.
-    fn on_in_doubt(&mut self, id: AskId) {
-        let refused = TrackAnswer::Refused(NotRun::Unreachable);
-        match self.asked.get(&id) {
-            Some((_, TrackAsk::Begin { .. })) => self.in_doubt.extend(self.asked.remove(&id)),
-            Some((_, TrackAsk::Find(_) | TrackAsk::Register { .. })) => self.on_told(id, refused),
-            None => {}
-        }
-    }
-
-    fn tell(&mut self, asker: Asker, answer: TrackAnswer) {
-        match asker {
-            Asker::Kernel(number) => self.kernel.handle(self.now, KernelInput::Told(number, answer)),
-            Asker::Session(session, number) if self.sessions.is_open(session) => {
-                self.send(session, ToDevice::Told { number, answer });
-            }
-            Asker::Session(..) => {}
-        }
     }
 
     /// Carries what the kernel says until it has nothing more to say.
@@ -291,9 +328,19 @@ impl Server {
                     None => self.kernel.handle(self.now, KernelInput::NotSent(number)),
                 },
                 KernelOutput::Create(number, begin, state) => self.place(Asker::Kernel(number), begin, state),
+                KernelOutput::Move { number, begin, from, to, state } => {
+                    self.begin_move(Asker::Kernel(number), begin, from, to, state);
+                }
+                KernelOutput::Keep { number, object, epoch } => match self.kernel.node() {
+                    Some(at) => self.keep(Asker::Kernel(number), object, epoch, at),
+                    None => self.kernel.handle(self.now, KernelInput::NotSent(number)),
+                },
+                KernelOutput::Missing(object, epoch) => {
+                    self.ask(Asked::Nobody, TrackAsk::Remove { object, from: epoch });
+                }
                 KernelOutput::Call { number, to, rpc } => self.relay(Asker::Kernel(number), to, rpc),
                 KernelOutput::Answer(id, answer) => self.kernel_answered(id, answer),
-                KernelOutput::Held(id, held) => self.kernel_held(id, held),
+                KernelOutput::Held(id, held) => self.kernel_held(HoldKey::Kernel(id), held),
             }
         }
     }
@@ -309,9 +356,11 @@ impl Machine for Server {
             ServerInput::Ready(store) => self.on_ready(store),
             ServerInput::Session(session, event) => self.on_session(session, event),
             ServerInput::Checked(session, checked) => self.on_checked(session, checked),
-            ServerInput::Told(id, answer) => self.on_told(id, answer),
-            ServerInput::InDoubt(id) => self.on_in_doubt(id),
-            ServerInput::Registered(id, node) => self.on_registered(id, node),
+            ServerInput::Tracked(id, tracked) => self.on_tracked(id, tracked),
+            ServerInput::Others => self.take_part(),
+            ServerInput::Lease(until) => self.on_lease(until),
+            ServerInput::Peer(link, event) => self.on_peer(link, event),
+            ServerInput::May(id, may) => self.on_may(id, may),
             ServerInput::App(input) => self.kernel.handle(now, KernelInput::App(input)),
         }
         self.settle();
@@ -322,12 +371,16 @@ impl Machine for Server {
     }
 
     fn deadline(&self) -> Option<Instant> {
-        self.kernel.deadline()
+        let others = [self.absent.deadline(), self.relays.deadline(), self.register_at];
+        others.into_iter().chain([self.kernel.deadline()]).flatten().min()
     }
 
     fn on_deadline(&mut self, now: Now) {
         self.now = now;
         self.kernel.on_deadline(now);
+        self.absent_overdue();
+        self.registration_overdue();
+        self.relays_overdue();
         self.settle();
     }
 

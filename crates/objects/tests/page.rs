@@ -15,6 +15,11 @@ fn from_device(message: &FromDevice) -> &'static str {
         FromDevice::Begin { .. } => "Begin",
         FromDevice::Create { .. } => "Create",
         FromDevice::Held { .. } => "Held",
+        FromDevice::Move { .. } => "Move",
+        FromDevice::Keep { .. } => "Keep",
+        FromDevice::Missing { .. } => "Missing",
+        FromDevice::Ping { .. } => "Ping",
+        FromDevice::Part { .. } => "Part",
     }
 }
 
@@ -28,6 +33,8 @@ fn to_device(message: &ToDevice) -> &'static str {
         ToDevice::Serve { .. } => "Serve",
         ToDevice::Drop { .. } => "Drop",
         ToDevice::Goodbye(_) => "Goodbye",
+        ToDevice::Pong { .. } => "Pong",
+        ToDevice::Part { .. } => "Part",
     }
 }
 
@@ -40,9 +47,10 @@ fn rows(heading: &str) -> Vec<&'static str> {
 
 #[test]
 fn the_page_names_every_message() {
-    let named = ["Hello", "Call", "Answer", "Find", "Begin", "Create", "Held"];
+    let named =
+        ["Hello", "Call", "Answer", "Find", "Begin", "Create", "Held", "Move", "Keep", "Missing", "Ping", "Part"];
     assert_eq!(rows("| From a device | What it says |"), named);
-    let named = ["Welcome", "Run", "Answer", "Told", "Hold", "Serve", "Drop", "Goodbye"];
+    let named = ["Welcome", "Run", "Answer", "Told", "Hold", "Serve", "Drop", "Goodbye", "Pong", "Part"];
     assert_eq!(rows("| From a server | What it says |"), named);
 }
 

@@ -1,7 +1,8 @@
 //! The buckets of objects: which server runs the coordinators of which objects.
 //!
-//! Invariants: a bucket is taken only from a server that has no lease, by a commit that a renewal of its lease is in conflict with. A server coordinates what
-//! it holds only while its own lease holds.
+//! Invariants: a bucket is taken only from a server that has no lease, by a commit that a renewal of its lease is in conflict with. A plan holds at the timestamp
+//! of the feed at which it was made: an exchange that cannot commit as of then is over, and the next plan decides. A server coordinates what it holds only
+//! while its own lease holds.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,6 +10,7 @@ use iolite_store::RowAt;
 use iolite_values::{Cell, ColumnId, NodeId, NodeName, ObjectName, Operation, Row, RowKey, TableId, Value, Write};
 
 use crate::nodes;
+use crate::rows::{Rows, Undecided};
 use crate::tables::{BUCKETS_TABLE, Place, Unreadable, node_of_text, text};
 use crate::tasks::{Done, Step};
 
@@ -134,7 +136,8 @@ impl Exchange {
         std::iter::once(self.place().cell(HOLDER)).chain(marks).collect()
     }
 
-    pub fn step(&self, row: Option<&Row>) -> Result<Step<Done>, Unreadable> {
+    pub fn step(&self, rows: &Rows) -> Result<Step<Done>, Undecided> {
+        let row = rows.get(&self.place())?;
         if row.map_or(Ok(None), holder)? != self.from {
             return Ok(Step::Tell(Done::Over));
         }

@@ -42,6 +42,8 @@ pub enum News {
     /// The server of this process, in this life, has a lease until then. After a time without a lease it has to read the rows of its instances before it
     /// serves any.
     Lease { own: NodeId, until: Instant },
+    /// Another server, or this one, has registered with this address. It may be told more than once.
+    Server { own: NodeId, address: String },
     /// This life of a node has no lease, or its server has lost it for long; and so is every earlier life. A server may get a lease again, and a device may
     /// come back. It may be told more than once.
     NodeDead(NodeId),
@@ -51,17 +53,22 @@ pub enum News {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ask {
-    /// Where is this object? Told: `Found` or `Unknown`, as it is at a moment between the ask and the answer.
+    /// Where is this object? Told: `Found`, `Lost` or `Unknown`, as it is at a moment between the ask and the answer. An object is gone once the life of
+    /// its owner has ended: a later life of that node is registered, or the node has no row. It is lost while its owner is part of the service and marked.
     Find(ObjectName),
-    /// An object begins at a node. Told: `Begun`, or `Found` with the row of the object that is there already.
+    /// An object begins at a node. Told: `Begun`, or `Found` with the row of the object that is there already. An object whose owner is over begins anew,
+    /// in the next epoch. An owner is over when its life has ended, or when it is marked as lost and part of the service.
     Begin { begin: Begin, at: NodeId },
     /// An object goes from the places that it has in this epoch to others, the owner first. Told: [`Told::Moved`], or [`Told::Stands`] if the row is of
-    /// another epoch.
+    /// another epoch, or `Refused` as `Unreachable` if the new owner's life has ended, or it is marked as lost. A mark does not hinder an owner that takes
+    /// its object back.
     Move { object: ObjectName, from: ObjectEpoch, places: Vec<NodeId> },
     /// An object ends, if its row is of this epoch. Told: [`Told::Removed`], or [`Told::Stands`]. An object that begins later under the name gets a
     /// higher epoch.
     Remove { object: ObjectName, from: ObjectEpoch },
-    /// A node comes. Told: [`Told::Registered`].
+    /// The server that a device was last connected to. Told: [`Told::At`], as it is at a moment between the ask and the answer.
+    Where(NodeId),
+    /// A node comes. Told: [`Told::Registered`], or [`Told::Elsewhere`] if it has come on a later connection meanwhile, in the same life.
     Register {
         name: NodeName,
         /// The life that it had. 0: it has none.
@@ -70,11 +77,15 @@ pub enum Ask {
         serves: bool,
         /// The server that it is connected to; of a server, itself.
         at: CoordinatorId,
+        /// Counts the connections of a device in its life; of a server, 0. The number of the last registration may come again: its answer was lost.
+        connection: u64,
+        /// Where other servers find it; of a device, or a server that is alone, empty.
+        address: String,
         classes: Vec<OfferedClass>,
     },
-    /// A server has had no connection with a device for long. Told: [`Told::Lost`], or [`Told::Elsewhere`] if the device has come back at another server,
-    /// or in another life.
-    Gone { device: NodeId, at: CoordinatorId },
+    /// The last connection of a device with a server has ended long ago. Told: [`Told::Lost`], or [`Told::Elsewhere`] if the device has come back on
+    /// another connection, at another server, or in another life.
+    Gone { device: NodeId, at: CoordinatorId, connection: u64 },
 }
 
 /// The answer to an ask.
@@ -86,11 +97,14 @@ pub enum Told {
     /// The row of an object that was neither moved nor removed. A move that is asked again may find itself here: compare the places.
     Stands(Placed),
     Removed,
-    /// The node, in the life that it has now.
-    Registered(NodeId),
+    /// The server of a device. None: it is marked as lost, or is not in this life.
+    At(Option<CoordinatorId>),
+    /// The node, in the life that it has now, and its lapses: how often it was marked as lost in this life. Objects of a node that serves may have begun
+    /// anew elsewhere at each of them.
+    Registered(NodeId, u64),
     /// The device is marked as lost, and all servers hear [`News::NodeDead`].
     Lost,
-    /// The device is not this server's any more.
+    /// The device has come on another connection, or in another life: this one is of no use any more.
     Elsewhere,
     /// Too many asks are open. This one changed nothing: ask again later.
     Busy,

@@ -31,6 +31,8 @@ pub struct Leases {
     ended: BTreeMap<NodeId, Instant>,
     /// The rows of servers are being read, and these writes came since.
     since: Option<Vec<Write>>,
+    /// The addresses of servers that the host was told.
+    addresses: BTreeMap<CoordinatorId, String>,
 }
 
 /// The server of this process.
@@ -41,6 +43,8 @@ struct Own {
     next: Instant,
     /// The end of its lease.
     until: Instant,
+    /// The end of its lease has come, and was a deadline.
+    is_over: bool,
     /// The commit that gave it a lease after a time without one. What others did in that time is in the feed before this.
     since: Timestamp,
 }
@@ -107,6 +111,20 @@ impl Leases {
         self.ended.extend(nodes::ended_life(NodeName::Server(gateway), write).map(|node| (node, now + WATCHED)));
     }
 
+    /// The addresses of servers that the host is to be told: new ones, and others than before.
+    pub fn new_addresses(&mut self) -> Vec<(NodeId, String)> {
+        let mut new = Vec::new();
+        for (gateway, server) in &self.servers {
+            let node = nodes::node(NodeName::Server(*gateway), &server.row);
+            let (Some(node), Ok(address)) = (node, tables::text(&server.row, nodes::ADDRESS)) else { continue };
+            if self.addresses.get(gateway).is_none_or(|told| told != address) {
+                self.addresses.insert(*gateway, address.to_owned());
+                new.push((node, address.to_owned()));
+            }
+        }
+        new
+    }
+
     /// Earlier lives of servers whose leases are over.
     pub fn over(&mut self, now: Instant) -> Vec<NodeId> {
         let over: Vec<NodeId> = self.ended.iter().filter(|(_, end)| **end <= now).map(|(node, _)| *node).collect();
@@ -127,9 +145,9 @@ impl Leases {
                 if own.until <= now {
                     own.since = at;
                 }
-                own.until = until;
+                (own.until, own.is_over) = (until, false);
             }
-            None => self.own = Some(Own { node, next: now + RENEW_EVERY, until, since: at }),
+            None => self.own = Some(Own { node, next: now + RENEW_EVERY, until, is_over: false, since: at }),
         }
         until
     }
@@ -139,16 +157,23 @@ impl Leases {
         self.own.filter(|own| now < own.until && own.since <= position).map(|own| own.node)
     }
 
-    /// All servers that may have a lease.
-    pub fn alive(&self) -> BTreeSet<NodeId> {
+    /// All servers that may have a lease. None: their rows are being read.
+    pub fn alive(&self) -> Option<BTreeSet<NodeId>> {
+        if self.since.is_some() {
+            return None;
+        }
         let there = self.servers.iter().filter(|(_, server)| !nodes::is_lost(&server.row));
         let there = there.filter_map(|(gateway, server)| nodes::node(NodeName::Server(*gateway), &server.row));
-        there.chain(self.ended.keys().copied()).collect()
+        Some(there.chain(self.ended.keys().copied()).collect())
     }
 
     /// The server of this process, if its lease is to be renewed now.
     pub fn renewal(&mut self, now: Instant) -> Option<NodeId> {
-        let own = self.own.as_mut().filter(|own| own.next <= now)?;
+        let own = self.own.as_mut()?;
+        own.is_over = own.until <= now;
+        if own.next > now {
+            return None;
+        }
         own.next = now + RENEW_EVERY;
         Some(own.node)
     }
@@ -173,9 +198,9 @@ impl Leases {
 }
 
 impl Own {
-    /// The end of a lease that is over already is none.
+    /// The end of a lease that is over already is none: a host would come to it again and again.
     fn deadlines(self) -> impl Iterator<Item = Instant> {
-        std::iter::once(self.next).chain(Some(self.until).filter(|until| *until <= self.next))
+        std::iter::once(self.next).chain(Some(self.until).filter(|until| !self.is_over && *until <= self.next))
     }
 }
 

@@ -1,11 +1,14 @@
 //! The rows of objects, and what each ask makes of one.
 //!
-//! Invariant: the epoch under a name only rises, by one a change, also over a removal.
+//! Invariants: the epoch under a name only rises, by one a change, also over a removal and a new beginning. An object begins anew only if its owner is over,
+//! by a commit with which a sign of life of that node is in conflict. So is a move with a mark of the new owner.
 
 use iolite_values::{DeviceRight, NodeId, ObjectEpoch, Row, Value, Write};
-use iolite_wire::objects::{Begin, Declared, Placed, TrackAnswer};
+use iolite_wire::objects::{Begin, Declared, NotRun, Placed, TrackAnswer};
 
 use crate::interface::Told;
+use crate::nodes::{self, LifeState};
+use crate::rows::{Rows, Undecided};
 use crate::tables::{Place, Unreadable, node_of_text, number, text};
 use crate::tasks::Step;
 
@@ -24,17 +27,27 @@ enum Standing {
     There(Placed),
 }
 
-pub fn find(row: Option<&Row>) -> Result<Step<Told>, Unreadable> {
-    let answer = match read(row)? {
-        Standing::There(placed) => TrackAnswer::Found(placed),
+pub fn find(place: &Place, rows: &Rows) -> Result<Step<Told>, Undecided> {
+    let answer = match read(rows.get(place)?)? {
+        Standing::There(placed) => match nodes::life_state(rows, owner(&placed))? {
+            LifeState::There | LifeState::Lost { serves: false } => TrackAnswer::Found(placed),
+            LifeState::Lost { serves: true } => TrackAnswer::Lost,
+            LifeState::Ended => TrackAnswer::Unknown,
+        },
         Standing::Nothing | Standing::Removed(_) => TrackAnswer::Unknown,
     };
     Ok(Step::Tell(Told::Track(answer)))
 }
 
-pub fn begin(place: &Place, row: Option<&Row>, begin: &Begin, at: NodeId) -> Result<Step<Told>, Unreadable> {
+pub fn begin(place: &Place, rows: &Rows, begin: &Begin, at: NodeId) -> Result<Step<Told>, Undecided> {
+    let row = rows.get(place)?;
     let last = match read(row)? {
-        Standing::There(placed) => return Ok(Step::Tell(Told::Track(TrackAnswer::Found(placed)))),
+        Standing::There(placed) => match nodes::life_state(rows, owner(&placed))? {
+            LifeState::Ended | LifeState::Lost { serves: true } => placed.epoch,
+            LifeState::There | LifeState::Lost { serves: false } => {
+                return Ok(Step::Tell(Told::Track(TrackAnswer::Found(placed))));
+            }
+        },
         Standing::Removed(epoch) => epoch,
         Standing::Nothing => ObjectEpoch(0),
     };
@@ -54,14 +67,23 @@ pub fn begin(place: &Place, row: Option<&Row>, begin: &Begin, at: NodeId) -> Res
 /// When the object is to go nowhere: that is a removal.
 pub fn change_places(
     place: &Place,
-    row: Option<&Row>,
+    rows: &Rows,
     from: ObjectEpoch,
     places: &[NodeId],
-) -> Result<Step<Told>, Unreadable> {
-    assert!(!places.is_empty(), "an object moves to a node");
-    Ok(match read(row)? {
+) -> Result<Step<Told>, Undecided> {
+    let to = *places.first().expect("an object moves to a node");
+    Ok(match read(rows.get(place)?)? {
         Standing::Nothing | Standing::Removed(_) => Step::Tell(Told::Track(TrackAnswer::Unknown)),
         Standing::There(placed) if placed.epoch == from => {
+            let may_own = match nodes::life_state(rows, to)? {
+                LifeState::There => true,
+                // It is not heard of, but nobody else has the object.
+                LifeState::Lost { serves: _ } => to == owner(&placed),
+                LifeState::Ended => false,
+            };
+            if !may_own {
+                return Ok(Step::Tell(Told::Track(TrackAnswer::Refused(NotRun::Unreachable))));
+            }
             let moved = Placed { epoch: from.next(), places: places.to_vec(), ..placed };
             Step::Change(write_places(place, moved.epoch, places), Told::Moved(moved))
         }
@@ -69,7 +91,8 @@ pub fn change_places(
     })
 }
 
-pub fn remove(place: &Place, row: Option<&Row>, from: ObjectEpoch) -> Result<Step<Told>, Unreadable> {
+pub fn remove(place: &Place, rows: &Rows, from: ObjectEpoch) -> Result<Step<Told>, Undecided> {
+    let row = rows.get(place)?;
     Ok(match read(row)? {
         Standing::Nothing | Standing::Removed(_) => Step::Tell(Told::Track(TrackAnswer::Unknown)),
         Standing::There(placed) if placed.epoch == from => {
@@ -79,6 +102,10 @@ pub fn remove(place: &Place, row: Option<&Row>, from: ObjectEpoch) -> Result<Ste
         }
         Standing::There(placed) => Step::Tell(Told::Stands(placed)),
     })
+}
+
+fn owner(placed: &Placed) -> NodeId {
+    *placed.places.first().expect("an object that is there has a place")
 }
 
 fn write_places(place: &Place, epoch: ObjectEpoch, places: &[NodeId]) -> Vec<Write> {

@@ -95,6 +95,16 @@ pub fn number(row: &Row, column: &str) -> Result<u64, Unreadable> {
     Ok(*number as u64)
 }
 
+/// A number that has begun at 0: older rows lack it.
+pub fn count(row: &Row, column: &str) -> Result<u64, Unreadable> {
+    if row.cell(ColumnId::of(column)).is_none() { Ok(0) } else { number(row, column) }
+}
+
+pub fn flag(row: &Row, column: &str) -> Result<bool, Unreadable> {
+    let Value::Bool(flag) = value(row, column)? else { return Err(Unreadable) };
+    Ok(*flag)
+}
+
 pub fn text<'a>(row: &'a Row, column: &str) -> Result<&'a str, Unreadable> {
     let Value::String(text) = value(row, column)? else { return Err(Unreadable) };
     Ok(text)

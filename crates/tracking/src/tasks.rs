@@ -1,19 +1,20 @@
-//! The tasks that are not done yet. Each one reads a row, and then confirms what it read, or changes it.
+//! The tasks that are not done yet. Each one reads the row that it is about. Some read rows of nodes too. Then a task confirms what it read, or changes its row.
 //!
-//! Invariants: an answer is true at a moment between the ask and the answer. A change commits only if the row is as it was read.
+//! Invariants: an answer is true at a moment between the ask and the answer. A change commits only if every row that decided it is as it was read.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use iolite_machine::Instant;
 use iolite_store::RequestId;
-use iolite_values::{Cell, CoordinatorId, Counter, NodeId, Row, Timestamp, Transaction, Write};
+use iolite_values::{Cell, CoordinatorId, Counter, NodeId, Timestamp, Transaction, Write};
 
 use crate::buckets::{Bucket, Exchange};
 use crate::interface::{Ask, AskId, Told};
 use crate::leases::Silent;
 use crate::nodes::{self, Coming};
 use crate::objects;
-use crate::tables::{Place, Unreadable};
+use crate::rows::{Rows, Undecided};
+use crate::tables::Place;
 
 /// The part that waits for a task. It has one open at a time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -26,7 +27,7 @@ pub enum Asker {
     Bucket(Bucket),
 }
 
-/// Something to do with one row.
+/// Something to do with one row, which may rest on others.
 #[derive(Debug)]
 pub enum Task {
     Ask(Ask),
@@ -44,10 +45,10 @@ pub enum Done {
     Over,
 }
 
-/// The next thing to do, once the row of a task is read.
+/// The next thing to do, once the rows of a task are read.
 #[derive(Debug)]
 pub enum Step<T> {
-    /// The answer, if the row is still as it was read.
+    /// The answer, if the rows are still as they were read.
     Tell(T),
     /// Writes, and the answer when they are committed.
     Change(Vec<Write>, T),
@@ -71,15 +72,19 @@ pub struct Open {
 /// How far a task is.
 #[derive(Debug)]
 pub enum Phase {
-    /// The task's row is being read.
-    Reading(RequestId),
-    /// The store is asked whether the row is still so.
+    /// A row is being read, after others.
+    Reading {
+        request: RequestId,
+        place: Place,
+        rows: Rows,
+    },
+    /// The store is asked whether the rows are still so.
     Confirming {
         name: Counter,
         done: Done,
     },
     Changing(Changing),
-    /// The feed has to come so far before the row is read again.
+    /// The feed has to come so far before the rows are read again.
     Behind(Timestamp),
 }
 
@@ -142,7 +147,7 @@ impl Tasks {
     pub fn validate(&self) {
         let waiting = self.open.iter().filter_map(|(id, open)| match open.phase {
             Phase::Behind(until) => Some((until, *id)),
-            Phase::Reading(_) | Phase::Confirming { .. } | Phase::Changing(_) => None,
+            Phase::Reading { .. } | Phase::Confirming { .. } | Phase::Changing(_) => None,
         });
         assert_eq!(waiting.collect::<BTreeSet<_>>(), self.behind);
     }
@@ -158,21 +163,25 @@ impl Task {
         }
     }
 
-    /// Cells of the row that tell whether it is still as it was read.
-    pub fn guards(&self) -> Vec<Cell> {
-        match self {
-            Task::Ask(ask) => vec![ask.guard()],
-            Task::Renew(_) | Task::Lose(_) => nodes::lease_guards(&self.place()),
+    /// Cells that tell whether the rows are still as they were read.
+    pub fn guards(&self, rows: &Rows) -> Vec<Cell> {
+        let place = self.place();
+        let own = match self {
+            Task::Ask(ask) => ask.guards(&place),
+            Task::Renew(_) | Task::Lose(_) => nodes::lease_guards(&place),
             Task::Exchange(exchange) => exchange.guards(),
-        }
+        };
+        // All others are rows of nodes.
+        let others = rows.places().filter(|other| **other != place).flat_map(nodes::life_guards);
+        own.into_iter().chain(others).collect()
     }
 
-    pub fn step(&self, row: Option<&Row>) -> Result<Step<Done>, Unreadable> {
+    pub fn step(&self, rows: &Rows) -> Result<Step<Done>, Undecided> {
         match self {
-            Task::Ask(ask) => ask.step(row),
-            Task::Renew(node) => nodes::renew(&self.place(), row, *node),
-            Task::Lose(silent) => nodes::lose_silent(&self.place(), row, *silent),
-            Task::Exchange(exchange) => exchange.step(row),
+            Task::Ask(ask) => ask.step(rows),
+            Task::Renew(node) => nodes::renew(&self.place(), rows, *node),
+            Task::Lose(silent) => nodes::lose_silent(&self.place(), rows, *silent),
+            Task::Exchange(exchange) => exchange.step(rows),
         }
     }
 }
@@ -183,31 +192,33 @@ impl Ask {
             Ask::Find(object) | Ask::Move { object, .. } | Ask::Remove { object, .. } => Place::of_object(object),
             Ask::Begin { begin, .. } => Place::of_object(&begin.object),
             Ask::Register { name, .. } => Place::of_node(*name),
-            Ask::Gone { device, .. } => Place::of_node(device.name),
+            Ask::Where(device) | Ask::Gone { device, .. } => Place::of_node(device.name),
         }
     }
 
-    fn guard(&self) -> Cell {
-        let column = match self {
-            Ask::Find(_) | Ask::Begin { .. } | Ask::Move { .. } | Ask::Remove { .. } => objects::EPOCH,
-            // Whoever registers makes the row anew, which changes all of its cells.
-            Ask::Register { .. } | Ask::Gone { .. } => nodes::LIFE,
-        };
-        self.place().cell(column)
+    fn guards(&self, place: &Place) -> Vec<Cell> {
+        match self {
+            Ask::Find(_) | Ask::Begin { .. } | Ask::Move { .. } | Ask::Remove { .. } => {
+                vec![place.cell(objects::EPOCH)]
+            }
+            Ask::Register { .. } => nodes::registration_guards(place),
+            Ask::Where(_) | Ask::Gone { .. } => nodes::life_guards(place),
+        }
     }
 
-    fn step(&self, row: Option<&Row>) -> Result<Step<Done>, Unreadable> {
+    fn step(&self, rows: &Rows) -> Result<Step<Done>, Undecided> {
         let place = self.place();
         Ok(match self {
-            Ask::Find(_) => objects::find(row)?.done(),
-            Ask::Begin { begin, at } => objects::begin(&place, row, begin, *at)?.done(),
-            Ask::Move { from, places, .. } => objects::change_places(&place, row, *from, places)?.done(),
-            Ask::Remove { from, .. } => objects::remove(&place, row, *from)?.done(),
-            Ask::Register { name, known, serves, at, classes } => {
-                let coming = Coming { name: *name, known: *known, serves: *serves, at: *at, classes };
-                coming.register(&place, row)?
+            Ask::Find(_) => objects::find(&place, rows)?.done(),
+            Ask::Begin { begin, at } => objects::begin(&place, rows, begin, *at)?.done(),
+            Ask::Move { from, places, .. } => objects::change_places(&place, rows, *from, places)?.done(),
+            Ask::Remove { from, .. } => objects::remove(&place, rows, *from)?.done(),
+            Ask::Where(device) => nodes::server_of(&place, rows, *device)?,
+            Ask::Register { name, known, serves, at, connection, address, classes } => {
+                let (name, known, serves, at, connection) = (*name, *known, *serves, *at, *connection);
+                Coming { name, known, serves, at, connection, address, classes }.register(&place, rows)?
             }
-            Ask::Gone { device, at } => nodes::lose_device(&place, row, device.life, *at)?,
+            Ask::Gone { device, at, connection } => nodes::lose_device(&place, rows, device.life, *at, *connection)?,
         })
     }
 }

@@ -9,15 +9,17 @@ use iolite_store::{
     CommitReply, CompletionDecision, Event, ReadLimit, ReadReply, Reply, Request, RequestId, Segment, TooOld, Validity,
 };
 use iolite_values::{
-    Attempt, Counter, Decision, Element, Interest, KeyRange, Level, NodeId, NodeName, Read, StoreIncarnation, TableId,
-    Timestamp, Transaction, TransactionId,
+    Attempt, ColumnId, Counter, Decision, Element, Interest, KeyRange, Level, NodeId, NodeName, Read, StoreIncarnation,
+    TableId, Timestamp, Transaction, TransactionId,
 };
 
 use crate::buckets::Buckets;
 use crate::interface::{Ask, AskId, Input, News, Output, Settings, Told};
 use crate::leases::Leases;
 use crate::limits::OPEN_ASKS_MAX;
+use crate::nodes::ADDRESS;
 use crate::own::Names;
+use crate::rows::{Rows, Undecided};
 use crate::tables::{BUCKETS_TABLE, NODES_TABLE, Place, all_buckets, all_servers};
 use crate::tasks::{Asker, Changing, Done, Open, Phase, Step, Task, Tasks};
 
@@ -96,12 +98,19 @@ impl Tracking {
         id
     }
 
+    /// Reads the row that the task is about.
     fn read(&mut self, asker: Asker) {
         let (Some(at), Some(open)) = (self.position, self.tasks.open.get(&asker)) else { return };
-        let Place { table, key } = open.task.place();
-        let interest = Interest::Range { table, range: KeyRange::one(&key) };
-        let request = self.request(Purpose::Task(asker), Request::ReadAt { interest, at, limit: ReadLimit::NONE });
-        self.set_phase(asker, Phase::Reading(request));
+        let place = open.task.place();
+        self.read_row(asker, place, Rows::new(at));
+    }
+
+    /// Reads one more row, at the timestamp of the others.
+    fn read_row(&mut self, asker: Asker, place: Place, rows: Rows) {
+        let interest = Interest::Range { table: place.table, range: KeyRange::one(&place.key) };
+        let read = Request::ReadAt { interest, at: rows.at, limit: ReadLimit::NONE };
+        let request = self.request(Purpose::Task(asker), read);
+        self.set_phase(asker, Phase::Reading { request, place, rows });
     }
 
     fn set_phase(&mut self, asker: Asker, phase: Phase) {
@@ -110,25 +119,26 @@ impl Tracking {
         }
     }
 
-    fn on_row(&mut self, asker: Asker, reply: Result<ReadReply, TooOld>) {
-        let reply = match reply {
-            Ok(reply) => reply,
+    fn on_row(&mut self, asker: Asker, place: Place, mut rows: Rows, reply: Result<ReadReply, TooOld>) {
+        match reply {
+            Ok(reply) => rows.add(place, reply.rows.into_iter().next().map(|row| row.row)),
             Err(TooOld { low_watermark }) => return self.wait(asker, low_watermark),
-        };
+        }
         let Some(open) = self.tasks.open.get(&asker) else { return };
-        let step = open.task.step(reply.rows.first().map(|row| &row.row));
+        let step = open.task.step(&rows);
         let whole = |cell| Read::Cell { cell, element: Element::Whole };
-        let reads: Vec<Read> = open.task.guards().into_iter().map(whole).collect();
+        let reads: Vec<Read> = open.task.guards(&rows).into_iter().map(whole).collect();
         match step {
-            Ok(Step::Tell(done)) => self.confirm(asker, reply.at, reads, done),
+            Ok(Step::Tell(done)) => self.confirm(asker, rows.at, reads, done),
             Ok(Step::Change(writes, done)) => {
                 let name = self.names.begin();
                 let (id, decision) = (self.transaction(name), Decision::Commit(writes));
-                let (attempt, snapshot, level) = (Attempt(1), reply.at, Level::Strict);
+                let (attempt, snapshot, level) = (Attempt(1), rows.at, Level::Strict);
                 let transaction = Transaction { id, attempt, snapshot, reads, level, decision };
                 self.commit(asker, Changing { name, transaction, sent: self.now, was_in_doubt: false, done });
             }
-            Err(_unreadable) => self.end(asker, Done::Told(Told::Unavailable)),
+            Err(Undecided::Unread(place)) => self.read_row(asker, place, rows),
+            Err(Undecided::Unreadable) => self.end(asker, Done::Told(Told::Unavailable)),
         }
     }
 
@@ -152,12 +162,22 @@ impl Tracking {
         self.request(Purpose::Task(asker), Request::Commit { transaction, floor, within: None });
     }
 
-    /// Reads the row again once the feed is at this timestamp.
+    /// Does the task again once the feed is at this timestamp.
     fn wait(&mut self, asker: Asker, until: Timestamp) {
         if self.position.is_some_and(|position| until <= position) {
-            self.read(asker);
+            self.again(asker);
         } else {
             self.tasks.wait(asker, until);
+        }
+    }
+
+    /// The feed is where the task waited for. The task reads its rows again, unless it rests on an earlier state of the feed.
+    fn again(&mut self, asker: Asker) {
+        match self.tasks.open.get(&asker).map(|open| &open.task) {
+            // The next plan rests on what the feed has said since, of leases too.
+            Some(Task::Exchange(_)) => self.end(asker, Done::Over),
+            Some(Task::Ask(_) | Task::Renew(_) | Task::Lose(_)) => self.read(asker),
+            None => {}
         }
     }
 
@@ -176,7 +196,7 @@ impl Tracking {
         let Changing { sent, done, .. } = changing;
         let own = match (self.tasks.open.get(&asker).map(|open| &open.task), &done) {
             (Some(Task::Renew(own)), Done::Renewed) => Some(*own),
-            (_, Done::Told(Told::Registered(own @ NodeId { name: NodeName::Server(_), .. }))) => Some(*own),
+            (_, Done::Told(Told::Registered(own @ NodeId { name: NodeName::Server(_), .. }, _))) => Some(*own),
             (_, Done::Told(_) | Done::Renewed | Done::Over) => None,
         };
         // The next plan rests on what the feed says of the exchange.
@@ -204,8 +224,8 @@ impl Tracking {
     fn on_reply_to(&mut self, asker: Asker, reply: Reply) {
         let Some(open) = self.tasks.open.get_mut(&asker) else { return };
         match std::mem::replace(&mut open.phase, Phase::Behind(Timestamp::ZERO)) {
-            Phase::Reading(_) => match reply {
-                Reply::ReadAt(reply) => self.on_row(asker, reply),
+            Phase::Reading { place, rows, .. } => match reply {
+                Reply::ReadAt(reply) => self.on_row(asker, place, rows, reply),
                 Reply::Refused(_) => self.end(asker, Done::Told(Told::Unavailable)),
                 other => panic!("the store answered a read with {other:?}"),
             },
@@ -264,7 +284,7 @@ impl Tracking {
         for (asker, open) in self.tasks.take() {
             let told = match open.phase {
                 Phase::Changing(_) => Told::InDoubt,
-                Phase::Reading(request) => {
+                Phase::Reading { request, .. } => {
                     self.outputs.push_back(Output::GiveUp(request));
                     Told::Unavailable
                 }
@@ -293,7 +313,8 @@ impl Tracking {
     fn on_servers(&mut self, reply: Reply) {
         match reply {
             Reply::ReadAt(Ok(reply)) => {
-                self.leases.load(self.now, reply.rows).into_iter().for_each(|node| self.dead(node))
+                self.leases.load(self.now, reply.rows).into_iter().for_each(|node| self.dead(node));
+                self.tell_addresses();
             }
             Reply::ReadAt(Err(_too_old)) => self.read_servers(),
             other => panic!("the store answered the read of servers with {other:?}"),
@@ -315,24 +336,33 @@ impl Tracking {
         }
     }
 
+    fn tell_addresses(&mut self) {
+        for (own, address) in self.leases.new_addresses() {
+            self.news(News::Server { own, address });
+        }
+    }
+
     fn dead(&mut self, node: NodeId) {
         self.news(News::NodeDead(node));
     }
 
     fn on_segment(&mut self, segment: &Segment) {
         let (nodes, buckets) = (TableId::of(NODES_TABLE), TableId::of(BUCKETS_TABLE));
+        let (address, mut has_address) = (ColumnId::of(ADDRESS), false);
         for write in segment.commits.iter().flat_map(|commit| commit.writes.iter()) {
             if write.cell.table == buckets {
                 self.buckets.fold(write);
-            } else if write.cell.table == nodes
-                && let Some(node) = self.leases.fold(self.now, write)
-            {
-                self.dead(node);
+            } else if write.cell.table == nodes {
+                has_address |= write.cell.column == address;
+                self.leases.fold(self.now, write).into_iter().for_each(|node| self.dead(node));
             }
+        }
+        if has_address {
+            self.tell_addresses();
         }
         self.position = Some(segment.to);
         while let Some(asker) = self.tasks.reached(segment.to) {
-            self.read(asker);
+            self.again(asker);
         }
     }
 
@@ -351,8 +381,9 @@ impl Tracking {
 
     /// Takes and gives up buckets, so that each server has an even part of them.
     fn share_buckets(&mut self) {
-        let Some(own) = self.leases.holder(self.now, self.position.unwrap_or_default()) else { return };
-        for exchange in self.buckets.plan(own, &self.leases.alive()) {
+        let own = self.leases.holder(self.now, self.position.unwrap_or_default());
+        let (Some(own), Some(servers)) = (own, self.leases.alive()) else { return };
+        for exchange in self.buckets.plan(own, &servers) {
             self.begin(Asker::Bucket(exchange.bucket), Task::Exchange(exchange));
         }
     }
@@ -407,6 +438,10 @@ impl Machine for Tracking {
 
     fn on_deadline(&mut self, now: Now) {
         self.now = now.instant;
+        // A host may come at any time, as others beside this machine have deadlines too.
+        if !self.settings.has_leases {
+            return;
+        }
         self.watch();
         self.share_buckets();
         self.tell_buckets();

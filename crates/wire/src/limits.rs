@@ -61,6 +61,8 @@ pub const FROM_CENTRE: FrameLimits = FrameLimits::new(4 * MIB, 16 * KIB);
 pub const FROM_DEVICE: FrameLimits = FrameLimits::new(MIB + 64 * KIB, KIB);
 /// A message of a server on `/objects`.
 pub const TO_DEVICE: FrameLimits = FrameLimits::new(MIB + 64 * KIB, KIB);
+/// A message of a server to another one, about objects.
+pub const PEER: FrameLimits = FrameLimits::new(MIB + 64 * KIB, KIB);
 /// A message of a tab that follows.
 pub const FROM_TAB: FrameLimits = FrameLimits::new(MIB, 16 * KIB);
 /// A message of the tab that leads. It aims far below: one row, or one mutation, is the least that it can send.
@@ -111,6 +113,8 @@ pub const CHUNK_CONTENT: Limit = Limit { most: Cutting::CHUNK_BYTES_MAX, of: "by
 pub const CHUNK_IDS: Limit = Limit { most: KIB, of: "ids of chunks" };
 /// Arguments and results of a call, and the state of an object, in one message.
 pub const OBJECT_BYTES: Limit = Limit { most: MIB, of: "bytes of arguments, of a result or of a state" };
+/// A part of an object's state, where it is longer than one message.
+pub const STATE_PART: Limit = Limit { most: 256 * KIB, of: "bytes of a part of a state" };
 /// The name of a method.
 pub const METHOD: Limit = Limit { most: 64, of: "bytes of a method's name" };
 /// The managers of a class, in their canonical text.

@@ -1,10 +1,12 @@
-//! Messages between the nodes of objects and a server, on `/objects`; and calls, which servers send to each other too.
+//! Messages between the nodes of objects and a server, on `/objects`; and between servers.
 //!
 //! Invariants: each message stands alone; arguments, results and states are bytes that nothing here reads. docs/protocols/objects.md walks through it.
 
 mod answer;
 mod from_device;
+mod hold;
 mod parts;
+mod peer;
 mod rpc;
 mod to_device;
 mod tracking;
@@ -13,6 +15,9 @@ use crate::message::ProtocolVersion;
 
 pub use answer::{Answer, CallFailure, NotRun};
 pub use from_device::{DeviceHello, FromDevice};
+pub use hold::Hold;
+pub use parts::Part;
+pub use peer::{PeerHello, PeerMessage};
 pub use rpc::{CallMode, Rpc, RpcId};
 pub use to_device::{DeviceWelcome, ToDevice};
 pub use tracking::{Begin, Declared, OfferedClass, Placed, TrackAnswer};

@@ -32,6 +32,7 @@ fn content() -> BoxedStrategy<Content> {
         2 => vec(arbitrary::outbox_entry(), 1..3).prop_map(Content::OutboxEntry),
         2 => vec(arbitrary::from_device(), 1..3).prop_map(Content::FromDevice),
         2 => vec(arbitrary::to_device(), 1..3).prop_map(Content::ToDevice),
+        2 => vec(arbitrary::peer(), 1..3).prop_map(Content::Peer),
         1 => vec(arbitrary::nodes_hello(), 1..3).prop_map(Content::NodesHello),
     ]
     .boxed()

@@ -119,6 +119,7 @@ fn mutated_messages_about_chunks_do_no_harm() {
 fn mutated_messages_about_objects_do_no_harm() {
     attack(Decoder::FromDevice, ROUNDS);
     attack(Decoder::ToDevice, ROUNDS);
+    attack(Decoder::Peer, ROUNDS);
 }
 
 #[test]

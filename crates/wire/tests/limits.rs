@@ -21,8 +21,8 @@ use iolite_wire::message::{
     Subscribe, SubscriptionId,
 };
 use iolite_wire::objects::{
-    Answer, CallMode, Declared, DeviceHello, FromDevice, OBJECTS_PROTOCOL_VERSION, OfferedClass, Placed, Rpc, RpcId,
-    ToDevice, TrackAnswer,
+    Answer, CallMode, Declared, DeviceHello, FromDevice, OBJECTS_PROTOCOL_VERSION, OfferedClass, Part, PeerMessage,
+    Placed, Rpc, RpcId, ToDevice, TrackAnswer,
 };
 use iolite_wire::tabs::{FromTab, JoinNumber, TabConnection, TabNotice, TabRequest, TabUpdate, ToTab, UpdateNumber};
 use iolite_wire::{DecodeError, EncodeError, SessionEncoder};
@@ -321,6 +321,8 @@ fn run(rpc: Rpc) -> Result<(), EncodeError> {
 #[test]
 fn a_call_of_a_method_is_so_long() {
     is_met(limits::OBJECT_BYTES, |bytes| run(Rpc { arguments: vec![0; bytes], ..rpc() }));
+    let part = |bytes| Part { offset: 0, bytes: vec![0; bytes] };
+    is_met(limits::STATE_PART, |bytes| FromDevice::Part { number: 1, part: part(bytes) }.encode().map(drop));
     is_met(limits::OBJECT_BYTES, |bytes| {
         FromDevice::Answer { number: 1, answer: Answer::Returned(vec![0; bytes]) }.encode().map(drop)
     });
@@ -345,8 +347,8 @@ fn a_class_and_a_row_of_an_object_are_so_long() {
         let class = OfferedClass { name: "A".into(), declared: placed(0, 0).declared };
         let (oldest_version, newest_version) = (OBJECTS_PROTOCOL_VERSION, OBJECTS_PROTOCOL_VERSION);
         let (token, device, life) = (String::new(), Id::from_u128(1), NodeLife(0));
-        let classes = vec![class; classes];
-        let hello = DeviceHello { oldest_version, newest_version, token, device, life, serves: false, classes };
+        let (classes, serves, connection) = (vec![class; classes], false, 1);
+        let hello = DeviceHello { oldest_version, newest_version, token, device, life, serves, classes, connection };
         FromDevice::Hello(hello).encode().map(drop)
     });
 }
@@ -357,17 +359,19 @@ fn messages_about_objects_have_a_length() {
     for (limit, result) in [
         (limits::FROM_DEVICE, FromDevice::decode(&vec![0; limits::FROM_DEVICE.bytes.most + 1]).map(drop)),
         (limits::TO_DEVICE, ToDevice::decode(&vec![0; limits::TO_DEVICE.bytes.most + 1]).map(drop)),
+        (limits::PEER, PeerMessage::decode(&vec![0; limits::PEER.bytes.most + 1]).map(drop)),
     ] {
         assert_eq!(result, Err(DecodeError::TooLarge { limit: limit.bytes }));
     }
 }
 
 /// Every limit with its name.
-const FRAMES: [(&str, FrameLimits); 19] = [
+const FRAMES: [(&str, FrameLimits); 20] = [
     ("BLOB_REQUEST", limits::BLOB_REQUEST),
     ("BLOB_REPLY", limits::BLOB_REPLY),
     ("FROM_DEVICE", limits::FROM_DEVICE),
     ("TO_DEVICE", limits::TO_DEVICE),
+    ("PEER", limits::PEER),
     ("LOG_ENTRY", limits::LOG_ENTRY),
     ("OUTBOX_ENTRY", limits::OUTBOX_ENTRY),
     ("FROM_CENTRE", limits::FROM_CENTRE),
@@ -384,10 +388,11 @@ const FRAMES: [(&str, FrameLimits); 19] = [
     ("BETWEEN_REPLICAS", limits::BETWEEN_REPLICAS),
     ("NODES_HELLO", limits::NODES_HELLO),
 ];
-const OTHERS: [(&str, Limit); 24] = [
+const OTHERS: [(&str, Limit); 25] = [
     ("CHUNK_CONTENT", limits::CHUNK_CONTENT),
     ("CHUNK_IDS", limits::CHUNK_IDS),
     ("OBJECT_BYTES", limits::OBJECT_BYTES),
+    ("STATE_PART", limits::STATE_PART),
     ("METHOD", limits::METHOD),
     ("MANAGERS", limits::MANAGERS),
     ("CALLER", limits::CALLER),

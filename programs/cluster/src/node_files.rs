@@ -70,6 +70,7 @@ impl NodeFiles<'_> {
             gateway: None,
             blobs: None,
             centre: None,
+            objects: None,
         }
     }
 

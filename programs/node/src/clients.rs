@@ -32,9 +32,9 @@ pub(crate) fn access(token: &str) -> Access {
     Access::Development(DevelopmentToken::new(token))
 }
 
-/// The tracking of a server that is alone in its store.
-pub(crate) fn tracking() -> iolite_tracking::Settings {
-    iolite_tracking::Settings { client: ClientId(Id::from_u128(random_id())), has_leases: false }
+/// The tracking of a server. `has_leases`: others have the same store.
+pub(crate) fn tracking(has_leases: bool) -> iolite_tracking::Settings {
+    iolite_tracking::Settings { client: ClientId(Id::from_u128(random_id())), has_leases }
 }
 
 pub(crate) fn gateway(token: &str, schemas: SchemaPolicy, has_blob_store: bool, without: Without) -> Gateway {
@@ -81,7 +81,8 @@ impl Welcome {
 pub(crate) struct Doors<H: SessionHandler, B: SessionHandler> {
     pub sessions: Endpoint<H>,
     pub blobs: Endpoint<B>,
-    pub objects: Option<Endpoint<ObjectSessions>>,
+    /// Without one: why, for people.
+    pub objects: Result<Endpoint<ObjectSessions>, &'static str>,
     pub commands: Arc<dyn Commands>,
 }
 
@@ -98,9 +99,10 @@ pub(crate) fn site<H: SessionHandler, B: SessionHandler>(
     let Doors { sessions, blobs, objects, commands } = doors;
     let site = Site::new(metrics, ready).with_sessions(sessions, origins.clone()).with_blobs(blobs, origins.clone());
     let mut site = site.with_commands(commands);
-    if let Some(objects) = objects {
-        site = site.with_objects(objects, origins);
-    }
+    site = match objects {
+        Ok(objects) => site.with_objects(objects, origins),
+        Err(why) => site.with_absent("/objects", why),
+    };
     if let Some(token) = told_token {
         let own = serde_json::json!({ "token": token, "url": "/sync" });
         site = site.with_own_json("/iolite.json", own.to_string());

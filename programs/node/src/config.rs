@@ -10,6 +10,7 @@ mod error;
 #[cfg(feature = "etcd")]
 mod etcd;
 mod node;
+mod objects;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod shards;
@@ -28,6 +29,7 @@ pub use node::{
     DELAY_MS_MAX, DurabilityWord, Faults, FaultsTable, GatewayConfig, GatewayTable, NodeConfig, NodeFile, RoleConfig,
     Schemas, StoreConfig, StoreTable, WithoutWord,
 };
+pub use objects::{ObjectsConfig, ObjectsProblem, ObjectsTable};
 #[cfg(feature = "postgres")]
 pub use postgres::{
     PasswordPlace, PostgresConfig, PostgresGatewayConfig, PostgresGatewayFile, PostgresProblem, PostgresTable,

@@ -26,8 +26,17 @@ pub struct Front {
     centres: Option<Centres>,
     /// None: no objects are served.
     tracking: Option<Tracking>,
+    tracked: TrackingTally,
     asking: Asking<Asker>,
     outputs: VecDeque<FrontOutput>,
+}
+
+/// How often tracking has asked the store.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct TrackingTally {
+    pub requests: u64,
+    /// The commits among these requests.
+    pub commits: u64,
 }
 
 /// The part that asked the coordinator, with its own id of the request.
@@ -73,8 +82,8 @@ pub enum FrontOutput {
 
 impl Front {
     pub fn new(now: Now, gateway: Gateway, coordinator: Coordinator) -> Front {
-        let (asking, outputs) = (Asking::default(), VecDeque::new());
-        Front { now, gateway, coordinator, centres: None, tracking: None, asking, outputs }
+        let (tracked, asking, outputs) = (TrackingTally::default(), Asking::default(), VecDeque::new());
+        Front { now, gateway, coordinator, centres: None, tracking: None, tracked, asking, outputs }
     }
 
     /// The same in a group of data centres. With peers it serves only tables that merge.
@@ -111,6 +120,10 @@ impl Front {
 
     pub(crate) fn gateway(&self) -> &Gateway {
         &self.gateway
+    }
+
+    pub(crate) fn tracked(&self) -> TrackingTally {
+        self.tracked
     }
 
     /// How often members of a log had different states.
@@ -202,6 +215,8 @@ impl Front {
     fn on_tracking(&mut self, output: iolite_tracking::Output) {
         match output {
             iolite_tracking::Output::Request(id, request) => {
+                self.tracked.requests += 1;
+                self.tracked.commits += u64::from(matches!(request, Request::Commit { .. }));
                 let number = self.asking.begin(Asker::Tracking(id));
                 self.ask(number, request);
             }

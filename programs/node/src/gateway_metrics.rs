@@ -17,6 +17,8 @@ pub(crate) struct GatewayMetrics {
     open: Metric,
     lead: Metric,
     log_differences: Metric,
+    tracking_requests: Metric,
+    tracking_commits: Metric,
 }
 
 impl GatewayMetrics {
@@ -53,6 +55,12 @@ impl GatewayMetrics {
                 "iolite_gateway_log_differences_total",
                 "How often members of a log had different states after the same entries.",
             ),
+            tracking_requests: metrics.counter(
+                "iolite_object_tracking_requests_total",
+                "Requests of tracking to the store, with those by which leases are renewed.",
+            ),
+            tracking_commits: metrics
+                .counter("iolite_object_tracking_commits_total", "The commits among the requests of tracking."),
         }
     }
 
@@ -71,5 +79,7 @@ impl GatewayMetrics {
         self.open.set(coordinator.open_requests() as u64);
         self.lead.set(coordinator.lead().as_millis() as u64);
         self.log_differences.set(front.log_differences());
+        self.tracking_requests.set(front.tracked().requests);
+        self.tracking_commits.set(front.tracked().commits);
     }
 }

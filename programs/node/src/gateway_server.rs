@@ -4,7 +4,6 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use iolite_gateway::Without;
 use iolite_host::{
     BindError, Clock, Endpoint, Inbox, LinkSecurity, LinkSettings, Links, LinksError, Mailbox, Metrics, Performer,
     Shutdown, bind, drive, mailbox, random_id, random_seed,
@@ -20,12 +19,15 @@ use crate::blobs::asks::Asks;
 use crate::centre_links::{self, CentreLinks, link_centres};
 use crate::centre_metrics::CentreMetrics;
 use crate::client_port::{ClientPort, ClientPortError};
-use crate::clients::{Doors, Ready, Welcome, gateway, site};
-use crate::config::{CentreConfig, GatewayConfig};
+use crate::clients::{Doors, Ready, Welcome, access, gateway, site, tracking};
+use crate::config::{CentreConfig, Faults, GatewayConfig};
 use crate::directory::Directory;
 use crate::gateway_links::{GatewayLinks, dial_replicas, follow};
 use crate::gateway_metrics::GatewayMetrics;
 use crate::names::{NodeNames, NodeRole};
+use crate::object_door::ObjectDoor;
+use crate::object_host::{ObjectHost, ObjectHostSettings, ObjectNews, ObjectSessions};
+use crate::object_links::{Peers, PeersError, PeersSettings};
 use crate::server::{INBOX_BYTES_MAX, LAST_REQUESTS_WITHIN};
 use crate::sessions::GatewaySessions;
 use crate::{Front, FrontInput, FrontOutput, RunError};
@@ -39,8 +41,8 @@ pub struct GatewaySettings {
     /// Half of a round trip, in addition, on links to replicas.
     pub delay: Duration,
     pub clock: Clock,
-    /// For measurements.
-    pub without: Without,
+    /// Mistakes that the gateway makes on purpose.
+    pub faults: Faults,
 }
 
 /// Why a gateway does not start. Each message says what to do.
@@ -54,7 +56,12 @@ pub enum GatewayServerError {
     Blobs(#[from] BlobStoreError),
     #[error("the address of `listen` in [centre]: {0}")]
     Centre(#[from] BindError),
+    #[error(transparent)]
+    Objects(#[from] PeersError),
 }
+
+/// The answer at `/objects`, where the gateway serves none.
+const NO_OBJECTS: &str = "This gateway serves no objects: write [objects] into its file.\n";
 
 fn settings_of(config: &CentreConfig) -> iolite_causal::Settings {
     iolite_causal::Settings {
@@ -74,6 +81,7 @@ pub struct GatewayServer {
     blobs: Option<BlobStore>,
     links: Links<GatewayLinks<FrontInput>>,
     centres: Option<Links<CentreLinks>>,
+    objects: Option<ObjectHost>,
     directory: Directory,
     clients: ClientPort,
     config: GatewayConfig,
@@ -90,18 +98,19 @@ impl GatewayServer {
     /// # Errors
     /// [`GatewayServerError`]; nothing is left running.
     pub async fn open(settings: GatewaySettings, shutdown: Shutdown) -> Result<GatewayServer, GatewayServerError> {
-        let GatewaySettings { directory, gateway: config, security, delay, clock, without } = settings;
+        let GatewaySettings { directory, gateway: config, security, delay, clock, faults } = settings;
         let clients = ClientPort::open(&config).await?;
         let metrics = Metrics::default();
         let (mailbox, inbox) = mailbox(INBOX_BYTES_MAX);
-        let link_settings = LinkSettings { delay, ..LinkSettings::new(NodeRole::Gateway(config.id).name(), security) };
+        let link_settings =
+            LinkSettings { delay, ..LinkSettings::new(NodeRole::Gateway(config.id).name(), security.clone()) };
         let handler = GatewayLinks { own: config.id, input: FrontInput::FromReplica };
         let links = Links::new(handler, mailbox.clone(), link_settings, &metrics, shutdown.listen())?;
         dial_replicas(&links, directory.cluster());
         let (life, shards) = (Life(random_seed()), directory.cluster().shards.clone());
         let coordinator = Coordinator::new(clock.now(), CoordinatorSettings::new(config.id, life, shards));
         let blobs = config.blobs.as_ref().map(BlobStore::open).transpose()?;
-        let gateway = gateway(&clients.token, config.schemas.into(), blobs.is_some(), without);
+        let gateway = gateway(&clients.token, config.schemas.into(), blobs.is_some(), faults.without);
         let front = Front::new(clock.now(), gateway, coordinator);
         let (front, centres) = match &config.centre {
             None => (front, None),
@@ -115,11 +124,21 @@ impl GatewayServer {
                 (front.with_centres(settings_of(centre)), Some(centres))
             }
         };
+        let (front, objects) = match &config.objects {
+            None => (front, None),
+            Some(objects) => {
+                let peers = PeersSettings { own: config.id, objects, security, delay };
+                let door = ObjectDoor::new(access(&clients.token), faults.deny_class);
+                let host = open_objects(peers, door, clock, &metrics, &shutdown).await?;
+                (front.with_tracking(tracking(true)), Some(host))
+            }
+        };
         Ok(GatewayServer {
             front,
             blobs,
             links,
             centres,
+            objects,
             directory,
             clients,
             config,
@@ -154,6 +173,7 @@ impl GatewayServer {
         let (mailbox, stop, sweeps) = (self.mailbox.clone(), self.shutdown.listen(), self.mailbox.clone());
         let asks = Asks::new(move |ask| sweeps.send(FrontInput::Sweeper(ask)));
         let blobs = BlobHost::new(FrontInput::Gateway, mailbox, self.blobs, asks, &self.metrics, stop);
+        let tracking = self.mailbox.clone();
         let endpoint =
             Endpoint::new(GatewaySessions(FrontInput::Gateway), self.mailbox, &self.metrics, self.shutdown.listen());
         let ready = Arc::new(Ready::default());
@@ -162,11 +182,12 @@ impl GatewayServer {
         let told_token = self.config.tells_token.then_some(self.clients.token.as_str());
         let (origins, app) = (self.config.origins.clone(), self.config.app_files());
         let (all_metrics, welcome) = (self.metrics, Welcome::Gateway);
+        let (objects, news) = self.objects.map(|host| run_objects(host, tracking)).unzip();
         let site = site(
             Doors {
                 sessions: endpoint.clone(),
                 blobs: blobs.endpoint.clone(),
-                objects: None,
+                objects: objects.ok_or(NO_OBJECTS),
                 commands: blobs.commands(&self.clients.token, self.shutdown.listen()),
             },
             origins,
@@ -183,6 +204,7 @@ impl GatewayServer {
             blobs,
             links: self.links,
             centres: self.centres,
+            objects: news,
             names: NodeNames::default(),
             ready,
             metrics,
@@ -202,12 +224,33 @@ impl GatewayServer {
     }
 }
 
+/// A gateway's part in objects, with its links to others. It does not run yet.
+async fn open_objects(
+    peers: PeersSettings<'_>,
+    door: ObjectDoor,
+    clock: Clock,
+    metrics: &Metrics,
+    shutdown: &Shutdown,
+) -> Result<ObjectHost, PeersError> {
+    let settings = ObjectHostSettings { gateway: peers.own, door, classes: None, has_leases: true, clock };
+    let host = ObjectHost::new(settings, metrics, shutdown.listen());
+    let peers = Peers::listen(peers, host.mailbox(), metrics, shutdown.listen()).await?;
+    Ok(host.with_peers(peers))
+}
+
+fn run_objects(host: ObjectHost, tracking: Mailbox<FrontInput>) -> (Endpoint<ObjectSessions>, ObjectNews) {
+    let (endpoint, news) = (host.endpoint.clone(), host.news());
+    tokio::spawn(host.run(move |id, ask| tracking.send(FrontInput::Tracking(id, ask))));
+    (endpoint, news)
+}
+
 /// What the front's outputs go to.
 struct World {
     endpoint: Endpoint<GatewaySessions<FrontInput>>,
     blobs: BlobHost<FrontInput>,
     links: Links<GatewayLinks<FrontInput>>,
     centres: Option<Links<CentreLinks>>,
+    objects: Option<ObjectNews>,
     names: NodeNames,
     ready: Arc<Ready>,
     metrics: GatewayMetrics,
@@ -222,8 +265,11 @@ impl Performer<Front> for World {
             FrontOutput::Close(session) => self.endpoint.close(session.0),
             FrontOutput::Blobs(link, output) => self.blobs.perform(link, output),
             FrontOutput::ToSweeper(id, reply) => self.blobs.answer(id, reply),
-            // Nobody asks yet: the host of objects is to come.
-            FrontOutput::Tracking(news) => drop(news),
+            FrontOutput::Tracking(news) => {
+                if let Some(objects) = &self.objects {
+                    objects.tell(news);
+                }
+            }
             FrontOutput::Centre(output) => {
                 if let Some(links) = &self.centres {
                     centre_links::perform(links, &output);

@@ -26,7 +26,9 @@ mod journal;
 mod names;
 mod node;
 mod object_classes;
+mod object_door;
 mod object_host;
+mod object_links;
 mod objects;
 #[cfg(any(feature = "etcd", feature = "postgres"))]
 mod password;
@@ -59,6 +61,7 @@ pub use gateway_server::{GatewayServer, GatewayServerError, GatewaySettings};
 pub use names::{FIRST_NUMBER_OF_COMMANDS, NodeRole};
 pub use node::{Node, NodeInput, NodeOutput};
 pub use object_classes::ObjectClasses;
+pub use object_links::PeersError;
 pub use objects::{Objects, ObjectsAddress, ObjectsError};
 #[cfg(any(feature = "etcd", feature = "postgres"))]
 pub use password::PasswordError;

@@ -2,20 +2,21 @@
 //!
 //! Invariant: calls wait for nothing of the gateway: the machine has a loop and a mailbox of its own, and only questions to tracking leave it.
 
-use iolite_access::{Access, Identity};
 use iolite_host::{
     Clock, Codec, Endpoint, Inbox, Mailbox, Metric, Metrics, Performer, SessionEvent, SessionHandler, SessionNumber,
     Stop, drive, mailbox, random_id,
 };
 use iolite_objects::{
-    AppSide, AskId, LetIn, Server, ServerInput, ServerOutput, ServerSettings, SessionId, ToKernel, TrackAsk,
+    AppSide, AskId, Broken, Server, ServerInput, ServerOutput, ServerSettings, SessionId, ToKernel, TrackAsk, Tracked,
 };
 use iolite_tracking::{Ask, News, Told};
-use iolite_values::{CoordinatorId, Id};
+use iolite_values::{CoordinatorId, Id, NodeName};
 use iolite_wire::limits;
 use iolite_wire::objects::{FromDevice, NotRun, ToDevice, TrackAnswer};
 
 use crate::ObjectClasses;
+use crate::object_door::{ObjectDoor, ObjectServer, ObjectTally};
+use crate::object_links::Peers;
 use crate::server::INBOX_BYTES_MAX;
 
 /// Makes what happens to a socket of `/objects` an input of the machine.
@@ -66,8 +67,10 @@ impl SessionHandler for ObjectSessions {
 /// The settings that a server's part in objects is started with.
 pub(crate) struct ObjectHostSettings {
     pub gateway: CoordinatorId,
-    pub access: Access,
+    pub door: ObjectDoor,
     pub classes: Option<ObjectClasses>,
+    /// Other servers have the same store: this one serves only while it has a lease.
+    pub has_leases: bool,
     pub clock: Clock,
 }
 
@@ -77,6 +80,7 @@ pub(crate) struct ObjectHost {
     mailbox: Mailbox<ServerInput>,
     inbox: Inbox<ServerInput>,
     settings: ObjectHostSettings,
+    peers: Option<Peers>,
     figures: Figures,
     stop: Stop,
 }
@@ -84,40 +88,80 @@ pub(crate) struct ObjectHost {
 struct Figures {
     instances: Metric,
     sessions: Metric,
+    calls: Metric,
+    moves: Metric,
+    asked: Metric,
+    rights: Metric,
+}
+
+impl Figures {
+    fn new(metrics: &Metrics) -> Figures {
+        Figures {
+            instances: metrics.gauge("iolite_object_instances", "Objects that are in this process."),
+            sessions: metrics.gauge("iolite_object_nodes", "Nodes of objects that are connected and let in."),
+            calls: metrics
+                .counter("iolite_object_calls_total", "Calls by nodes that are connected here, and by this process."),
+            moves: metrics.counter("iolite_object_moves_total", "Objects that this server has moved."),
+            asked: metrics.counter(
+                "iolite_object_tracking_asked_total",
+                "Questions to tracking: where objects are, and changes of that.",
+            ),
+            rights: metrics
+                .counter("iolite_object_rights_asked_total", "Questions what the user of a connection may do."),
+        }
+    }
+
+    fn set(&self, objects: &ObjectServer) {
+        let ObjectTally { calls, asked, rights } = objects.tally();
+        self.instances.set(objects.server().kernel().instances() as u64);
+        self.sessions.set(objects.server().sessions() as u64);
+        self.moves.set(objects.server().moved());
+        self.calls.set(calls);
+        self.asked.set(asked);
+        self.rights.set(rights);
+    }
 }
 
 impl ObjectHost {
     pub fn new(settings: ObjectHostSettings, metrics: &Metrics, stop: Stop) -> ObjectHost {
         let (mailbox, inbox) = mailbox(INBOX_BYTES_MAX);
         let endpoint = Endpoint::for_objects(ObjectSessions, mailbox.clone(), metrics, stop.clone());
-        let figures = Figures {
-            instances: metrics.gauge("iolite_object_instances", "Objects that are in this process."),
-            sessions: metrics.gauge("iolite_object_nodes", "Nodes of objects that are connected and let in."),
-        };
-        ObjectHost { endpoint, mailbox, inbox, settings, figures, stop }
+        let figures = Figures::new(metrics);
+        ObjectHost { endpoint, mailbox, inbox, settings, peers: None, figures, stop }
+    }
+
+    /// Where links with other servers put what comes.
+    pub fn mailbox(&self) -> Mailbox<ServerInput> {
+        self.mailbox.clone()
+    }
+
+    /// The same with links to other servers of the store.
+    #[must_use]
+    pub fn with_peers(self, peers: Peers) -> ObjectHost {
+        ObjectHost { peers: Some(peers), ..self }
     }
 
     /// Where news of tracking goes.
     pub fn news(&self) -> ObjectNews {
-        ObjectNews(self.mailbox.clone())
+        ObjectNews { mailbox: self.mailbox.clone(), peers: self.peers.clone() }
     }
 
     /// Runs until the server stops. `ask` gives tracking a question, whose answer comes as news.
     pub async fn run(mut self, ask: impl Fn(iolite_tracking::AskId, iolite_tracking::Ask)) {
-        let ObjectHostSettings { gateway, access, classes, clock } = self.settings;
+        let ObjectHostSettings { gateway, door, classes, has_leases, clock } = self.settings;
         let (classes, start) = match classes {
             Some(ObjectClasses { classes, start }) => (classes, Some(start)),
             None => (Vec::new(), None),
         };
         let to_kernel: ToKernel = {
-            let mailbox = self.mailbox.clone();
+            let mailbox = self.mailbox;
             std::sync::Arc::new(move |input| mailbox.send(ServerInput::App(input)))
         };
         let app = start.map(|start| start(to_kernel));
-        let settings = ServerSettings { gateway, kernel: Id::from_u128(random_id()), classes };
-        let mut server = Server::new(clock.now(), settings);
-        let mut world =
-            World { endpoint: self.endpoint, mailbox: self.mailbox, gateway, access, app, ask, figures: self.figures };
+        let (kernel, broken) = (Id::from_u128(random_id()), Broken::Nothing);
+        let settings = ServerSettings { gateway, kernel, classes, has_leases, broken };
+        let mut server = ObjectServer::new(Server::new(clock.now(), settings), door);
+        let mut world = World { endpoint: self.endpoint, gateway, peers: self.peers, app, ask, figures: self.figures };
         drive(&mut server, clock, &mut self.inbox, self.stop, &mut world).await;
     }
 }
@@ -125,80 +169,94 @@ impl ObjectHost {
 /// The world that the machine's outputs go to.
 struct World<A> {
     endpoint: Endpoint<ObjectSessions>,
-    mailbox: Mailbox<ServerInput>,
     gateway: CoordinatorId,
-    access: Access,
+    peers: Option<Peers>,
     app: Option<Box<dyn AppSide>>,
     ask: A,
     figures: Figures,
 }
 
-impl<A: Fn(iolite_tracking::AskId, iolite_tracking::Ask)> Performer<Server> for World<A> {
+impl<A: Fn(iolite_tracking::AskId, iolite_tracking::Ask)> Performer<ObjectServer> for World<A> {
     fn perform(&mut self, output: ServerOutput) {
         match output {
             ServerOutput::Send(session, message) => self.endpoint.send(session.0, message),
             ServerOutput::Close(session) => self.endpoint.close(session.0),
-            ServerOutput::Check(session, token) => {
-                let checked = self.access.check(&token).map(let_in).map_err(|error| error.to_string());
-                self.mailbox.send(ServerInput::Checked(session, checked));
-            }
             ServerOutput::Ask(AskId(id), question) => {
-                (self.ask)(iolite_tracking::AskId(id), to_tracking(question, self.gateway));
+                let address = self.peers.as_ref().map(|peers| peers.address.as_str());
+                (self.ask)(iolite_tracking::AskId(id), to_tracking(question, self.gateway, address));
             }
+            ServerOutput::ToPeer(link, message) => match &self.peers {
+                Some(peers) => peers.send(link, &message),
+                None => unreachable!("a server without links has a message for one: {message:?}"),
+            },
             ServerOutput::App(output) => match &mut self.app {
                 Some(app) => app.perform(output),
                 None => unreachable!("a server without classes has nothing to run: {output:?}"),
             },
+            ServerOutput::Check(..) | ServerOutput::May(..) => unreachable!("the door has answered"),
         }
     }
 
-    fn settled(&mut self, server: &Server) {
-        self.figures.instances.set(server.kernel().instances() as u64);
-        self.figures.sessions.set(server.sessions() as u64);
-    }
-}
-
-/// For whom a session speaks, and whether it may be part of the service.
-fn let_in(identity: Identity) -> LetIn {
-    match identity {
-        Identity::Developer => LetIn { caller: "developer".to_owned(), may_serve: true },
+    fn settled(&mut self, objects: &ObjectServer) {
+        self.figures.set(objects);
     }
 }
 
 /// Where news of tracking goes.
-pub(crate) struct ObjectNews(Mailbox<ServerInput>);
+pub(crate) struct ObjectNews {
+    mailbox: Mailbox<ServerInput>,
+    peers: Option<Peers>,
+}
 
 impl ObjectNews {
     pub fn tell(&self, news: News) {
         match news {
-            News::Ready(store) => self.0.send(ServerInput::Ready(store)),
-            News::Told(id, told) => self.0.send(of_tracking(AskId(id.0), told)),
-            // Only servers that share a store have leases, and nothing is created again when a node is dead.
-            News::Lease { .. } | News::NodeDead(_) | News::Coordinates(..) => {}
+            News::Ready(store) => self.mailbox.send(ServerInput::Ready(store)),
+            News::Told(id, told) => self.mailbox.send(ServerInput::Tracked(AskId(id.0), of_tracking(told))),
+            News::Lease { own: _, until } => self.mailbox.send(ServerInput::Lease(until)),
+            News::Server { own, address } => {
+                if let Some(peers) = &self.peers
+                    && peers.found(own, &address)
+                {
+                    self.mailbox.send(ServerInput::Others);
+                }
+            }
+            // Nothing is created again when a node is dead.
+            News::NodeDead(_) | News::Coordinates(..) => {}
         }
     }
 }
 
-fn to_tracking(question: TrackAsk, gateway: CoordinatorId) -> Ask {
+fn to_tracking(question: TrackAsk, gateway: CoordinatorId, own_address: Option<&str>) -> Ask {
     match question {
         TrackAsk::Find(object) => Ask::Find(object),
         TrackAsk::Begin { begin, at } => Ask::Begin { begin, at },
-        TrackAsk::Register { name, known, serves, classes } => {
-            Ask::Register { name, known, serves, at: gateway, classes }
+        TrackAsk::Move { object, from, to } => Ask::Move { object, from, places: vec![to] },
+        TrackAsk::Remove { object, from } => Ask::Remove { object, from },
+        TrackAsk::Where(device) => Ask::Where(device),
+        TrackAsk::Register { name, known, serves, connection, classes } => {
+            let address = match name {
+                NodeName::Server(_) => own_address.unwrap_or_default().to_owned(),
+                NodeName::Device(_) => String::new(),
+            };
+            Ask::Register { name, known, serves, at: gateway, connection, address, classes }
         }
+        TrackAsk::Gone { device, connection } => Ask::Gone { device, at: gateway, connection },
     }
 }
 
-fn of_tracking(id: AskId, told: Told) -> ServerInput {
-    let refused = |why| ServerInput::Told(id, TrackAnswer::Refused(why));
+fn of_tracking(told: Told) -> Tracked {
     match told {
-        Told::Track(answer) => ServerInput::Told(id, answer),
-        Told::Registered(node) => ServerInput::Registered(id, node),
-        Told::Busy => refused(NotRun::Busy),
-        Told::Unavailable => refused(NotRun::Unreachable),
-        Told::InDoubt => ServerInput::InDoubt(id),
-        Told::Moved(_) | Told::Stands(_) | Told::Removed | Told::Lost | Told::Elsewhere => {
-            unreachable!("nobody moves or removes objects: {told:?}")
-        }
+        Told::Track(answer) => Tracked::Track(answer),
+        Told::Moved(placed) => Tracked::Moved(placed),
+        Told::Stands(placed) => Tracked::Stands(placed),
+        Told::Removed => Tracked::Removed,
+        Told::At(server) => Tracked::At(server),
+        Told::Registered(node, lapses) => Tracked::Registered(node, lapses),
+        Told::Lost => Tracked::Lost,
+        Told::Elsewhere => Tracked::Elsewhere,
+        Told::Busy => Tracked::Track(TrackAnswer::Refused(NotRun::Busy)),
+        Told::Unavailable => Tracked::Track(TrackAnswer::Refused(NotRun::Unreachable)),
+        Told::InDoubt => Tracked::InDoubt,
     }
 }

@@ -110,7 +110,7 @@ impl PostgresGateway {
             Doors {
                 sessions: endpoint.clone(),
                 blobs: blobs.endpoint.clone(),
-                objects: None,
+                objects: Err("This gateway serves no objects: they need the replicated store.\n"),
                 commands: blobs.commands(&self.clients.token, self.shutdown.listen()),
             },
             origins,

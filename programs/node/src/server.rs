@@ -26,6 +26,7 @@ use crate::config::BlobsConfig;
 use crate::data_directory::{DataDirectory, DataDirectoryError, is_data_directory};
 use crate::gateway_metrics::GatewayMetrics;
 use crate::journal::{self, Failure};
+use crate::object_door::ObjectDoor;
 use crate::object_host::{ObjectHost, ObjectHostSettings, ObjectNews};
 use crate::objects::ObjectsAddress;
 use crate::recovery::recover_alone;
@@ -137,7 +138,7 @@ impl Server {
         let replica = recover_alone(&data.recovery, retention).map_err(failed)?;
         let clock = Clock::start();
         let gateway = gateway(&data.token, SchemaPolicy::Grow, true, Without::Nothing);
-        let front = Front::new(clock.now(), gateway, coordinator(clock.now())).with_tracking(tracking());
+        let front = Front::new(clock.now(), gateway, coordinator(clock.now())).with_tracking(tracking(false));
         let node = Node::new(clock.now(), front, Store::new(replica, settings.checkpoint_bytes_min));
         let metrics = Metrics::default();
         let class = data.journal.durability().name();
@@ -208,8 +209,9 @@ impl Server {
         let objects = ObjectHost::new(
             ObjectHostSettings {
                 gateway: CoordinatorId::default(),
-                access: access(&self.token),
+                door: ObjectDoor::new(access(&self.token), None),
                 classes: self.classes,
+                has_leases: false,
                 clock: self.clock,
             },
             &self.metrics,
@@ -222,7 +224,7 @@ impl Server {
             Doors {
                 sessions: endpoint.clone(),
                 blobs: blobs.endpoint.clone(),
-                objects: Some(objects.endpoint.clone()),
+                objects: Ok(objects.endpoint.clone()),
                 commands: blobs.commands(&self.token, shutdown.listen()),
             },
             Origins::default(),

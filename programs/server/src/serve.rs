@@ -80,8 +80,7 @@ async fn serve(config: NodeConfig, is_first: bool) -> anyhow::Result<()> {
         RoleConfig::Gateway(_) if is_first => bail!(NO_FIRST_GATEWAY),
         RoleConfig::Gateway(gateway) => {
             let token = gateway.token.clone();
-            let without = faults.without;
-            let settings = GatewaySettings { directory, gateway, security, delay, clock, without };
+            let settings = GatewaySettings { directory, gateway, security, delay, clock, faults };
             let server = GatewayServer::open(settings, shutdown).await?;
             tell_gateway(name, server.address(), &token);
             server.run().await?;

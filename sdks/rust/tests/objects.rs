@@ -176,6 +176,26 @@ async fn a_device_calls_an_object_of_the_server() {
 }
 
 #[tokio::test]
+async fn an_object_moves_between_processes_of_the_service_and_its_callers_follow_it() {
+    let server = server().await;
+    let [one, two] = [Id::from_u128(71), Id::from_u128(72)];
+    let service = |id| Host::connect(server.url(), server.token()).serves().node(id).class::<Counter>().start();
+    let (first, second) = (service(one).await.expect("it is let in"), service(two).await.expect("it is let in"));
+    let caller = device(&server).await;
+    let here = first.create("hits", Counter { total: 5, ..Counter::default() }).await.expect("it is new");
+    let hits: Ref<Counter> = caller.find("hits").await.expect("an answer").expect("it is there");
+    assert_eq!(hits.add(1).await.expect("it ran"), 6);
+    let node = |device| NodeId { name: NodeName::Device(device), life: NodeLife(1) };
+    first.move_to(&here, node(two)).await.expect("it moves");
+    assert_eq!(hits.add(1).await.expect("it ran at the other one"), 7);
+    assert!(first.move_to(&here, node(one)).await.is_err(), "it is not here any more");
+    second.stop().await.expect("it stops");
+    assert_eq!(hits.add(1).await.expect_err("its process has ended").ran(), Ran::No);
+    caller.stop().await.expect("it stops");
+    server.stop().await.expect("it stops");
+}
+
+#[tokio::test]
 async fn a_device_calls_an_object_of_another_device() {
     let server = Host::embedded().start().await.expect("it starts");
     let holder = Host::connect(server.url(), server.token()).class::<Camera>();
@@ -271,6 +291,7 @@ async fn next_life(server: &Host, device: Id) -> NodeId {
         device,
         life: NodeLife::default(),
         serves: false,
+        connection: 1,
         classes: Vec::new(),
     };
     let frame = FromDevice::Hello(hello).encode().expect("it fits");

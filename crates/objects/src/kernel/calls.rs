@@ -5,13 +5,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use iolite_machine::Instant;
-use iolite_values::{NodeId, ObjectName};
+use iolite_values::{NodeId, ObjectEpoch, ObjectName};
 use iolite_wire::objects::{Answer, CallFailure, NotRun, Placed, Rpc, RpcId, TrackAnswer};
 
 use super::instances::Source;
 use super::{Kernel, KernelOutput};
 use crate::limits::HOPS_MAX;
-use crate::{Call, CallError, CallResult, Ticket, ToApp};
+use crate::{Broken, Call, CallError, CallResult, Ticket, ToApp};
 
 /// Names a call of this node, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -99,7 +99,7 @@ impl Kernel {
         if chain.len() > limit.most {
             return Err(CallError::NotRun(NotRun::TooLarge(format!("a call has at most {limit}"))));
         }
-        let epoch = iolite_values::ObjectEpoch::default();
+        let epoch = ObjectEpoch::default();
         Ok(Rpc { id, object, epoch, version, method, mode, chain, time_left, caller, arguments })
     }
 
@@ -107,7 +107,7 @@ impl Kernel {
     fn send(&mut self, key: CallKey) {
         let Some(open) = self.calls.open.get_mut(&key) else { return };
         open.rpc.time_left = open.deadline.since(self.now);
-        if self.instances.is_served(&open.rpc.object) {
+        if self.instances.is_own(&open.rpc.object) {
             open.progress = Progress::Here;
             let rpc = open.rpc.clone();
             return self.arrive(Source::Own(key), rpc);
@@ -147,6 +147,11 @@ impl Kernel {
                 }
             }
             TrackAnswer::Unknown => waiting.into_iter().for_each(|key| self.finish(key, Err(CallError::Gone))),
+            TrackAnswer::Lost => {
+                for key in waiting {
+                    self.finish(key, Err(CallError::NotRun(NotRun::Unreachable)));
+                }
+            }
             TrackAnswer::Refused(why) => {
                 for key in waiting {
                     self.finish(key, Err(CallError::NotRun(why.clone())));
@@ -160,15 +165,31 @@ impl Kernel {
         let Some(open) = self.calls.open.get(&key) else { return };
         let owner = placed.places.first().copied();
         let failed = owner.is_none() || owner == open.failed_at;
-        // The row names this node, which has no such instance, or none yet.
-        let is_lost = owner == self.node && !self.instances.is_served(object);
+        if owner.is_some() && owner == self.node {
+            return self.found_here(key, object, placed.epoch);
+        }
         match owner {
-            Some(owner) if !failed && !is_lost => {
+            Some(owner) if !failed => {
                 self.locations.learn(object, owner, placed.epoch);
                 self.send(key);
             }
             Some(_) | None => self.finish(key, Err(CallError::NotRun(NotRun::Unreachable))),
         }
+    }
+
+    /// The row names this node.
+    fn found_here(&mut self, key: CallKey, object: &ObjectName, epoch: ObjectEpoch) {
+        let Some(open) = self.calls.open.get_mut(&key) else { return };
+        if self.instances.is_here(object) && open.failed_at != self.node {
+            open.progress = Progress::Here;
+            open.rpc.epoch = epoch;
+            let rpc = open.rpc.clone();
+            return self.arrive(Source::Own(key), rpc);
+        }
+        if !self.instances.is_here(object) {
+            self.emit(KernelOutput::Missing(object.clone(), epoch));
+        }
+        self.finish(key, Err(CallError::NotRun(NotRun::Unreachable)));
     }
 
     pub(super) fn on_answered(&mut self, number: u64, answer: Answer) {
@@ -207,7 +228,8 @@ impl Kernel {
         let Some(open) = self.calls.open.get_mut(&key) else { return };
         let at = match open.progress {
             Progress::Sent { to } => Some(to),
-            Progress::Finding | Progress::Here => None,
+            Progress::Here => self.node,
+            Progress::Finding => None,
         };
         if open.failed_at.is_some() {
             return self.finish(key, Err(CallError::NotRun(NotRun::Unreachable)));
@@ -233,6 +255,18 @@ impl Kernel {
         }
     }
 
+    /// The node is linked again.
+    pub(super) fn calls_linked(&mut self) {
+        if self.settings.broken == Broken::ResendOnReconnect {
+            let unanswered = |(key, open): (&CallKey, &Open)| match open.progress {
+                Progress::Sent { .. } if !self.calls.sent.values().any(|sent| sent == key) => Some(*key),
+                Progress::Sent { .. } | Progress::Finding | Progress::Here => None,
+            };
+            let again: Vec<CallKey> = self.calls.open.iter().filter_map(unanswered).collect();
+            again.into_iter().for_each(|key| self.send(key));
+        }
+    }
+
     pub(super) fn calls_overdue(&mut self) {
         while let Some((at, key)) = self.calls.by_deadline.first().copied().filter(|(at, _)| *at <= self.now) {
             self.give_up_at(key);
@@ -245,6 +279,7 @@ impl Kernel {
         let Some(open) = self.calls.open.get(&key) else { return };
         let error = match open.progress {
             Progress::Here => return,
+            Progress::Sent { .. } if self.settings.broken == Broken::ResendOnReconnect => return,
             Progress::Sent { .. } => CallError::InDoubt(open.rpc.id.clone()),
             Progress::Finding => CallError::NotRun(NotRun::Unreachable),
         };

@@ -9,7 +9,7 @@ use iolite_wire::objects::{Begin, NotRun, Placed, RpcId, TrackAnswer};
 
 use super::instances::Stage;
 use super::{Kernel, KernelOutput};
-use crate::limits::INSTANCES_MAX;
+use crate::limits::{INSTANCES_MAX, STATE_BYTES_MAX};
 use crate::{CallError, Created, Placing, Ticket, ToApp};
 
 #[derive(Debug, Default)]
@@ -37,6 +37,11 @@ enum Asked {
 
 impl Kernel {
     pub(super) fn on_create(&mut self, ticket: Ticket, begin: Begin, state: Vec<u8>, placing: Placing) {
+        if state.len() > STATE_BYTES_MAX {
+            let limit = format!("the state has {} bytes, and may have {STATE_BYTES_MAX}", state.len());
+            let refused = Err(CallError::NotRun(NotRun::TooLarge(limit)));
+            return self.emit(KernelOutput::App(ToApp::Created(ticket, refused)));
+        }
         match placing {
             Placing::Here => self.create_here(ticket, begin, state),
             Placing::AtServer => {
@@ -62,7 +67,7 @@ impl Kernel {
             return self.emit(KernelOutput::App(ToApp::Created(ticket, Err(CallError::NotRun(why)))));
         }
         let object = begin.object.clone();
-        self.instances.load(&object, begin.declared.clone(), ObjectEpoch(1), Stage::Beginning);
+        self.instances.load(&object, begin.declared.clone(), ObjectEpoch(0), Stage::Beginning);
         self.creating.here.insert(object.clone(), Beginning { ticket, begin });
         self.emit(KernelOutput::App(ToApp::Restore { object, state }));
     }
@@ -104,7 +109,7 @@ impl Kernel {
     }
 
     pub(super) fn on_told(&mut self, number: u64, answer: TrackAnswer) {
-        if self.calls_told(number, &answer) {
+        if self.calls_told(number, &answer) || self.standing_told(number, &answer) || self.move_told(number, &answer) {
             return;
         }
         match self.creating.asked.remove(&number) {
@@ -115,7 +120,7 @@ impl Kernel {
             }
             Some(Asked::IsThere(ticket)) => {
                 let created = match answer {
-                    TrackAnswer::Unknown => Err(CallError::NotRun(NotRun::Busy)),
+                    TrackAnswer::Unknown | TrackAnswer::Lost => Err(CallError::NotRun(NotRun::Busy)),
                     TrackAnswer::Found(_) | TrackAnswer::Begun(_) | TrackAnswer::Refused(_) => created(answer),
                 };
                 self.emit(KernelOutput::App(ToApp::Created(ticket, created)));
@@ -123,7 +128,7 @@ impl Kernel {
             Some(Asked::Find(ticket)) => {
                 let found = match answer {
                     TrackAnswer::Found(placed) | TrackAnswer::Begun(placed) => Ok(Some(placed)),
-                    TrackAnswer::Unknown => Ok(None),
+                    TrackAnswer::Unknown | TrackAnswer::Lost => Ok(None),
                     TrackAnswer::Refused(why) => Err(CallError::NotRun(why)),
                 };
                 self.emit(KernelOutput::App(ToApp::Found(ticket, found)));
@@ -133,20 +138,41 @@ impl Kernel {
     }
 
     fn begin_told(&mut self, object: &ObjectName, answer: TrackAnswer) {
-        let is_own = |placed: &Placed| placed.places.first().copied() == self.node && placed.epoch == ObjectEpoch(1);
+        let is_own = |placed: &Placed| placed.places.first().copied() == self.node;
         match answer {
             TrackAnswer::Begun(placed) => self.end_beginning(object, Ok(Created::New(placed))),
-            // The answer to the first question was lost.
-            TrackAnswer::Found(placed) if is_own(&placed) => self.end_beginning(object, Ok(Created::New(placed))),
+            // The answer to the first question was lost; or the row is of an object that is gone, and somebody is about to remove it.
+            TrackAnswer::Found(placed) if is_own(&placed) => self.claim_beginning(object, placed.epoch),
             TrackAnswer::Found(placed) => self.end_beginning(object, Ok(Created::WasThere(placed))),
-            TrackAnswer::Unknown => self.end_beginning(object, Err(CallError::Gone)),
+            TrackAnswer::Unknown | TrackAnswer::Lost => self.end_beginning(object, Err(CallError::Gone)),
             TrackAnswer::Refused(why) => self.end_beginning(object, Err(CallError::NotRun(why))),
         }
     }
 
+    /// The row names this node, which has not begun the object as far as it knows: it does so by a commit of its own.
+    fn claim_beginning(&mut self, object: &ObjectName, epoch: ObjectEpoch) {
+        self.instances.set_epoch(object, epoch);
+        self.keep(object);
+    }
+
+    /// The row of an object that begins here. Whether it does.
+    pub(super) fn beginning_claimed(&mut self, object: &ObjectName, answer: &TrackAnswer) -> bool {
+        if !self.creating.here.contains_key(object) {
+            return false;
+        }
+        let created = if let TrackAnswer::Found(placed) | TrackAnswer::Begun(placed) = answer {
+            let is_own = placed.places.first().copied() == self.node;
+            Ok(if is_own { Created::New(placed.clone()) } else { Created::WasThere(placed.clone()) })
+        } else {
+            Err(CallError::NotRun(NotRun::Conflict))
+        };
+        self.end_beginning(object, created);
+        true
+    }
+
     fn end_beginning(&mut self, object: &ObjectName, created: Result<Created, CallError>) {
         match &created {
-            Ok(Created::New(_)) => self.serve(object),
+            Ok(Created::New(placed)) => self.serve(object, placed.epoch),
             Ok(Created::WasThere(_)) | Err(_) => self.remove_instance(object),
         }
         if let Some(beginning) = self.creating.here.remove(object) {
@@ -186,7 +212,7 @@ fn created(answer: TrackAnswer) -> Result<Created, CallError> {
     match answer {
         TrackAnswer::Begun(placed) => Ok(Created::New(placed)),
         TrackAnswer::Found(placed) => Ok(Created::WasThere(placed)),
-        TrackAnswer::Unknown => Err(CallError::Gone),
+        TrackAnswer::Unknown | TrackAnswer::Lost => Err(CallError::Gone),
         TrackAnswer::Refused(why) => Err(CallError::NotRun(why)),
     }
 }

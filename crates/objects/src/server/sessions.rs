@@ -4,15 +4,20 @@
 
 use std::collections::BTreeMap;
 
-use iolite_values::{NodeId, NodeName};
+use iolite_values::{DeviceRight, NodeId, NodeName, ObjectEpoch, ObjectName};
 use iolite_wire::message::{Goodbye, GoodbyeReason};
 use iolite_wire::objects::{
-    Answer, CallFailure, DeviceHello, DeviceWelcome, FromDevice, NotRun, OBJECTS_PROTOCOL_VERSION, OfferedClass, Rpc,
-    ToDevice,
+    Answer, Begin, CallFailure, DeviceHello, DeviceWelcome, FromDevice, NotRun, OBJECTS_PROTOCOL_VERSION, OfferedClass,
+    Rpc, ToDevice,
 };
 
-use super::{Asked, Asker, LetIn, Server, ServerOutput, SessionEvent, SessionId, TrackAsk};
+use super::asking::{Asked, Claim, Claimed};
+use super::holds::HoldKey;
+use super::rights::{Guarded, Right};
+use super::{Asker, LetIn, Server, ServerOutput, SessionEvent, SessionId, TrackAsk};
+use crate::Broken;
 use crate::limits::{SESSION_CALLS_MAX, SESSION_UNDRAINED_MAX};
+use crate::parts::Parts;
 
 #[derive(Debug, Default)]
 pub(super) struct Sessions {
@@ -43,6 +48,9 @@ struct OpenSession {
     caller: String,
     serves: bool,
     classes: Vec<OfferedClass>,
+    /// The number of the connection, as the node counts it.
+    connection: u64,
+    parts: Parts,
     /// The last number of its own, and of the server's.
     heard: u64,
     sent: u64,
@@ -111,13 +119,24 @@ impl Sessions {
         false
     }
 
-    /// The session of a node of the service that runs this class.
-    pub fn serving(&self, offered: &OfferedClass) -> Option<SessionId> {
-        let serves = |session: &Session| match session {
-            Session::Open(open) => open.serves && open.classes.contains(offered),
-            Session::Silent | Session::Checking(_) | Session::Registering { .. } | Session::Ending => false,
+    /// Whether the session is of a node of the service.
+    pub fn serves(&self, session: SessionId) -> bool {
+        self.opened(session).is_some_and(|open| open.serves)
+    }
+
+    /// The classes that nodes of the service run.
+    pub fn served(&self) -> Vec<OfferedClass> {
+        let open = self.by_node.values().filter_map(|session| self.opened(*session));
+        open.filter(|open| open.serves).flat_map(|open| open.classes.clone()).collect()
+    }
+
+    /// The session of a node of the service that runs this class: of several, each in its turn.
+    pub fn serving(&self, offered: &OfferedClass, turn: usize) -> Option<SessionId> {
+        let serves = |session: &SessionId| {
+            self.opened(*session).is_some_and(|open| open.serves && open.classes.contains(offered))
         };
-        self.all.iter().find(|(_, session)| serves(session)).map(|(id, _)| *id)
+        let all: Vec<SessionId> = self.by_node.values().filter(|session| serves(session)).copied().collect();
+        all.get(turn.checked_rem(all.len())?).copied()
     }
 }
 
@@ -140,13 +159,16 @@ impl Server {
     /// The session's node cannot be reached by it any more.
     fn leave(&mut self, session: SessionId) {
         let Some(open) = self.sessions.opened(session) else { return };
-        let node = open.node;
+        let (node, connection) = (open.node, open.connection);
         if self.sessions.of_node(node) == Some(session) {
             self.sessions.by_node.remove(&node);
+            self.went(node, connection);
         }
         self.sessions.all.insert(session, Session::Ending);
         self.relays_closed(session);
-        self.creations_closed(session);
+        self.rights_closed(session);
+        self.holds_closed(|key| matches!(key, HoldKey::Session(own, _) if *own == session));
+        self.tell_classes();
     }
 
     /// Sends a session away, with a word for people.
@@ -156,6 +178,13 @@ impl Server {
         let retry_after = (reason == GoodbyeReason::Unavailable).then(|| std::time::Duration::from_secs(1));
         self.send(session, ToDevice::Goodbye(Goodbye { reason, message, retry_after }));
         self.emit(ServerOutput::Close(session));
+    }
+
+    /// The store is another one: all nodes register anew, and what they hold is gone.
+    pub(super) fn end_sessions(&mut self) {
+        for session in self.sessions.by_node.values().copied().collect::<Vec<_>>() {
+            self.end(session, GoodbyeReason::Unavailable, "the store is another one: connect again".to_owned());
+        }
     }
 
     fn drained(&mut self, session: SessionId, messages: usize) {
@@ -188,7 +217,12 @@ impl Server {
                 | FromDevice::Find { .. }
                 | FromDevice::Begin { .. }
                 | FromDevice::Create { .. }
-                | FromDevice::Held { .. } => self.protocol(session, "a connection to /objects begins with a hello"),
+                | FromDevice::Held { .. }
+                | FromDevice::Move { .. }
+                | FromDevice::Keep { .. }
+                | FromDevice::Missing { .. }
+                | FromDevice::Ping { .. }
+                | FromDevice::Part { .. } => self.protocol(session, "a connection to /objects begins with a hello"),
             },
             Some(Session::Open(_)) => self.on_open_message(session, message),
             Some(Session::Checking(_) | Session::Registering { .. }) => {
@@ -235,7 +269,7 @@ impl Server {
 
     /// This node cannot be registered now: those that wait for it come again later.
     pub(super) fn refuse_waiting(&mut self) {
-        self.sessions.waiting().into_iter().for_each(|session| self.not_registered(session));
+        self.sessions.waiting().into_iter().for_each(|session| self.not_registered(session, false));
     }
 
     fn register(&mut self, session: SessionId) {
@@ -245,15 +279,20 @@ impl Server {
         let Some(Session::Registering { hello, asked, .. }) = self.sessions.all.get_mut(&session) else { return };
         *asked = true;
         let (name, known) = (NodeName::Device(hello.device), hello.life);
-        let (serves, classes) = (hello.serves, hello.classes.clone());
-        self.ask(Asked::Device(session), TrackAsk::Register { name, known, serves, classes });
+        let (serves, connection, classes) = (hello.serves, hello.connection, hello.classes.clone());
+        self.ask(Asked::Device(session), TrackAsk::Register { name, known, serves, connection, classes });
     }
 
-    pub(super) fn not_registered(&mut self, session: SessionId) {
+    /// `is_elsewhere`: the node has connected again meanwhile.
+    pub(super) fn not_registered(&mut self, session: SessionId, is_elsewhere: bool) {
+        if is_elsewhere {
+            let word = "the node has connected again".to_owned();
+            return self.end(session, GoodbyeReason::Replaced, word);
+        }
         self.end(session, GoodbyeReason::Unavailable, "the store cannot be reached: connect again later".to_owned());
     }
 
-    pub(super) fn device_registered(&mut self, session: SessionId, node: NodeId) {
+    pub(super) fn device_registered(&mut self, session: SessionId, node: NodeId, lapses: u64) {
         let (Some(Session::Registering { hello, caller, .. }), Some(server), Some(store)) =
             (self.sessions.all.get(&session), self.kernel.node(), self.store)
         else {
@@ -264,6 +303,8 @@ impl Server {
             caller: caller.clone(),
             serves: hello.serves,
             classes: hello.classes.clone(),
+            connection: hello.connection,
+            parts: Parts::default(),
             heard: 0,
             sent: 0,
             open: 0,
@@ -276,19 +317,15 @@ impl Server {
         }
         self.sessions.all.insert(session, Session::Open(open));
         self.sessions.by_node.insert(node, session);
+        self.absent.came(node);
+        self.forget_route(node);
         let version = OBJECTS_PROTOCOL_VERSION;
-        self.send(session, ToDevice::Welcome(DeviceWelcome { version, store, device: node, server }));
+        self.send(session, ToDevice::Welcome(DeviceWelcome { version, store, device: node, server, lapses }));
+        self.tell_classes();
     }
 
     fn on_open_message(&mut self, session: SessionId, message: FromDevice) {
-        let asks = match &message {
-            FromDevice::Call { number, .. }
-            | FromDevice::Find { number, .. }
-            | FromDevice::Begin { number, .. }
-            | FromDevice::Create { number, .. } => Some(*number),
-            FromDevice::Hello(_) | FromDevice::Answer { .. } | FromDevice::Held { .. } => None,
-        };
-        if let (Some(number), Some(open)) = (asks, self.sessions.opened_mut(session)) {
+        if let (Some(number), Some(open)) = (number_of(&message), self.sessions.opened_mut(session)) {
             if number <= open.heard {
                 return self.protocol(session, "a number was used before on this connection");
             }
@@ -305,20 +342,85 @@ impl Server {
             FromDevice::Find { number, object } => {
                 self.ask(Asked::By(Asker::Session(session, number)), TrackAsk::Find(object));
             }
-            FromDevice::Begin { number, begin } => {
-                if let Some(at) = self.sessions.node(session) {
-                    self.ask(Asked::By(Asker::Session(session, number)), TrackAsk::Begin { begin, at });
+            FromDevice::Begin { number, begin } => self.on_device_begin(session, number, begin),
+            FromDevice::Create { number, begin, state } => {
+                if let Some(state) = self.whole(session, number, state) {
+                    self.on_device_create(session, number, begin, state);
                 }
             }
-            FromDevice::Create { number, begin, state } => {
-                self.place(Asker::Session(session, number), begin, state);
-            }
             FromDevice::Held { number, held } => {
-                if !self.session_held(session, number, held) {
+                let Some(node) = self.sessions.node(session) else { return };
+                if !self.held(HoldKey::Session(session, number), held.map(|()| node)) {
                     self.protocol(session, "an answer to a hold that was not asked, or is answered");
                 }
             }
+            FromDevice::Move { number, begin, epoch, to, state } => {
+                if let Some(state) = self.whole(session, number, state) {
+                    let object = begin.object.clone();
+                    self.on_claim(session, object, epoch, Claimed::Move { number, begin, to, state });
+                }
+            }
+            FromDevice::Keep { number, object, epoch } => {
+                self.on_claim(session, object, epoch, Claimed::Keep { number });
+            }
+            FromDevice::Missing { object, epoch } => self.on_claim(session, object, epoch, Claimed::Missing),
+            FromDevice::Ping { number } => self.send(session, ToDevice::Pong { number }),
+            FromDevice::Part { number, part } => {
+                let added = self.sessions.opened_mut(session).map(|open| open.parts.add(number, &part));
+                if let Some(Err(problem)) = added {
+                    self.protocol(session, problem);
+                }
+            }
         }
+    }
+
+    /// The whole state, whose last part came with the message of this number.
+    fn whole(&mut self, session: SessionId, number: u64, rest: Vec<u8>) -> Option<Vec<u8>> {
+        match self.sessions.opened_mut(session)?.parts.end(number, rest) {
+            Ok(state) => Some(state),
+            Err(problem) => {
+                self.protocol(session, problem);
+                None
+            }
+        }
+    }
+
+    fn on_claim(&mut self, session: SessionId, object: ObjectName, epoch: ObjectEpoch, says: Claimed) {
+        if let Some(node) = self.sessions.node(session) {
+            self.claim(Claim { session, node, object, epoch, says });
+        }
+    }
+
+    fn on_device_begin(&mut self, session: SessionId, number: u64, begin: Begin) {
+        if self.sessions.serves(session) {
+            let Some(at) = self.sessions.node(session) else { return };
+            return self.ask(Asked::By(Asker::Session(session, number)), TrackAsk::Begin { begin, at });
+        }
+        // The service's own word about a class counts more than a device's.
+        if begin.declared.devices != DeviceRight::Hold || self.is_declared_otherwise(&begin) {
+            return self.not_permitted(session, number);
+        }
+        let object = begin.object.clone();
+        self.guard(session, object, Right::Hold, Guarded::Begin { number, begin });
+    }
+
+    fn on_device_create(&mut self, session: SessionId, number: u64, begin: Begin, state: Vec<u8>) {
+        if self.sessions.serves(session) {
+            return self.place(Asker::Session(session, number), begin, state);
+        }
+        let right = Right::Call { method: "new".to_owned() };
+        let object = begin.object.clone();
+        self.guard(session, object, right, Guarded::Create { number, begin, state });
+    }
+
+    /// Whether the service runs a class of this name, and not as it is said here.
+    fn is_declared_otherwise(&self, begin: &Begin) -> bool {
+        let name = begin.object.class();
+        let own = self.settings.classes.iter().filter(|class| class.name == name).map(|class| &class.declared);
+        let served = self.sessions.served();
+        let served = served.iter().filter(|class| class.name == name).map(|class| &class.declared);
+        let mut known = own.chain(served).peekable();
+        known.peek().is_some() && !known.any(|declared| *declared == begin.declared)
     }
 
     fn on_device_call(&mut self, session: SessionId, number: u64, to: NodeId, mut rpc: Rpc) {
@@ -328,10 +430,34 @@ impl Server {
             return self.send(session, ToDevice::Answer { number, answer });
         }
         open.open += 1;
+        let serves = open.serves;
         // A method of the service calls for whom it runs. A device calls for nobody but its user.
-        if !open.serves || rpc.caller.is_empty() {
+        let is_believed = serves || self.settings.broken == Broken::BelieveTheStamp;
+        if !is_believed || rpc.caller.is_empty() {
             rpc.caller.clone_from(&open.caller);
         }
-        self.relay(Asker::Session(session, number), to, rpc);
+        if serves {
+            return self.relay(Asker::Session(session, number), to, rpc);
+        }
+        let (object, right) = (rpc.object.clone(), Right::Call { method: rpc.method.clone() });
+        self.guard(session, object, right, Guarded::Call { number, to, rpc: Box::new(rpc) });
+    }
+}
+
+/// The number that a message gives to what it asks, each of which is used once.
+fn number_of(message: &FromDevice) -> Option<u64> {
+    match message {
+        FromDevice::Call { number, .. }
+        | FromDevice::Find { number, .. }
+        | FromDevice::Begin { number, .. }
+        | FromDevice::Create { number, .. }
+        | FromDevice::Move { number, .. }
+        | FromDevice::Keep { number, .. } => Some(*number),
+        FromDevice::Hello(_)
+        | FromDevice::Answer { .. }
+        | FromDevice::Held { .. }
+        | FromDevice::Missing { .. }
+        | FromDevice::Ping { .. }
+        | FromDevice::Part { .. } => None,
     }
 }

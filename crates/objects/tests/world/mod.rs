@@ -1,44 +1,72 @@
-//! One server, its devices, a tracking that is a map, and apps that count: all in one thread, and nothing is lost that a test does not lose.
+//! One server or two, their devices, a tracking that is a map, and apps that count: all in one thread, and nothing is lost that a test does not lose.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use iolite_machine::{Instant, Machine, Now, WallTime};
 use iolite_objects::{
-    AskId, Call, CallError, CallResult, Class, Created, Device, DeviceInput, DeviceOutput, DeviceSettings, Ended,
-    FromApp, LetIn, LinkState, Placing, Run, RunId, Server, ServerInput, ServerOutput, ServerSettings, SessionEvent,
-    SessionId, Ticket, ToApp, TrackAsk,
+    AskId, Broken, Call, CallError, CallResult, Class, Created, Device, DeviceInput, DeviceOutput, DeviceSettings,
+    Ended, FromApp, LetIn, LinkState, PeerEvent, PeerLink, Placing, Run, RunId, Server, ServerInput, ServerOutput,
+    ServerSettings, SessionEvent, SessionId, Ticket, ToApp, TrackAsk, Tracked,
 };
 use iolite_values::{
     CoordinatorId, DeviceRight, Id, NodeId, NodeLife, NodeName, ObjectEpoch, ObjectName, StoreIncarnation,
 };
-use iolite_wire::objects::{Begin, CallMode, Declared, FromDevice, Placed, ToDevice, TrackAnswer};
+use iolite_wire::objects::{
+    Answer, Begin, CallMode, Declared, DeviceHello, FromDevice, NotRun, OBJECTS_PROTOCOL_VERSION, Placed, Rpc, RpcId,
+    ToDevice, TrackAnswer,
+};
 
-/// A node of the world: the server, or a device by its place.
+/// A node of the world: a server, or a device by its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum At {
     Server,
+    /// The second server, where there are two.
+    Second,
     Device(usize),
 }
 
 pub struct World {
     now: Now,
-    pub server: Server,
+    pub servers: Vec<Server>,
     pub devices: Vec<Peer>,
     pub rows: BTreeMap<ObjectName, Placed>,
-    lives: BTreeMap<NodeName, NodeLife>,
+    nodes: BTreeMap<NodeName, NodeRow>,
     apps: BTreeMap<At, App>,
     last_ticket: u64,
     last_session: u64,
     /// Answers of tracking are kept back, as those of a slow store.
     pub tracking_waits: bool,
-    asked: VecDeque<(AskId, TrackAsk)>,
-    /// Messages that the server has sent to sessions of no device.
+    asked: VecDeque<(usize, AskId, TrackAsk)>,
+    /// Counts what tracking was asked.
+    pub questions: u64,
+    /// Messages that the first server has sent to sessions of no device.
     pub strangers: Vec<(SessionId, ToDevice)>,
+    /// Classes to which the door says no, and how often it was asked.
+    pub closed: BTreeSet<String>,
+    pub knocks: u64,
+    /// Messages between the servers are lost.
+    pub peers_are_deaf: bool,
+    /// Devices to which messages are kept back, and what they were sent.
+    kept: BTreeMap<usize, Vec<ToDevice>>,
+}
+
+/// The row of a node.
+#[derive(Clone, Copy, Debug, Default)]
+struct NodeRow {
+    life: NodeLife,
+    at: usize,
+    serves: bool,
+    is_lost: bool,
+    lapses: u64,
 }
 
 pub struct Peer {
     pub device: Device,
+    /// The server that it dials.
+    pub home: usize,
+    /// The device reaches no server.
+    pub is_away: bool,
     session: Option<SessionId>,
     pub states: Vec<LinkState>,
 }
@@ -51,6 +79,9 @@ pub struct App {
     pub answered: BTreeMap<Ticket, CallResult>,
     pub created: BTreeMap<Ticket, Result<Created, CallError>>,
     pub found: BTreeMap<Ticket, Result<Option<Placed>, CallError>>,
+    pub moved: BTreeMap<Ticket, Result<Placed, CallError>>,
+    /// Bytes of a state that is saved.
+    pub padding: usize,
     pub callers: Vec<String>,
 }
 
@@ -67,45 +98,73 @@ fn class(devices: DeviceRight) -> Class {
     Class { name: "Counter".into(), declared: declared(devices), reads }
 }
 
+const STORE: StoreIncarnation = StoreIncarnation(Id::from_u128(9));
+
 impl World {
     /// A server, with the class or without it, and no device.
     pub fn new(server_has_class: bool) -> World {
+        World::of(&[server_has_class], false)
+    }
+
+    /// Two servers with leases, that are linked.
+    pub fn two(has_class: [bool; 2]) -> World {
+        let mut world = World::of(&has_class, true);
+        for (at, other) in [(0, 1), (1, 0)] {
+            let event = PeerEvent::Opened(gateway(other));
+            world.servers[at].handle(world.now, ServerInput::Peer(PeerLink(1), event));
+        }
+        world.settle();
+        world
+    }
+
+    fn of(has_class: &[bool], has_leases: bool) -> World {
         let now = Now { instant: Instant::from_nanos(1), wall: WallTime::from_micros(1) };
-        let classes = if server_has_class { vec![class(DeviceRight::Hold)] } else { Vec::new() };
-        let gateway = CoordinatorId::new(3).expect("small");
-        let server = Server::new(now, ServerSettings { gateway, kernel: Id::from_u128(1), classes });
+        let server = |(at, has_class): (usize, &bool)| {
+            let classes = if *has_class { vec![class(DeviceRight::Hold)] } else { Vec::new() };
+            let (kernel, broken) = (Id::from_u128(1 + at as u128), Broken::Nothing);
+            Server::new(now, ServerSettings { gateway: gateway(at), kernel, classes, has_leases, broken })
+        };
         let mut world = World {
             now,
-            server,
+            servers: has_class.iter().enumerate().map(server).collect(),
             devices: Vec::new(),
             rows: BTreeMap::new(),
-            lives: BTreeMap::new(),
+            nodes: BTreeMap::new(),
             apps: BTreeMap::new(),
             last_ticket: 0,
             last_session: 0,
             tracking_waits: false,
             asked: VecDeque::new(),
+            questions: 0,
             strangers: Vec::new(),
+            closed: BTreeSet::new(),
+            knocks: 0,
+            peers_are_deaf: false,
+            kept: BTreeMap::new(),
         };
-        world.server.handle(now, ServerInput::Ready(StoreIncarnation(Id::from_u128(9))));
+        for at in 0..world.servers.len() {
+            world.servers[at].handle(now, ServerInput::Ready(STORE));
+            world.lease(at, Duration::from_secs(3600));
+        }
         world.settle();
         world
     }
 
+    /// A server has a lease for so long.
+    pub fn lease(&mut self, server: usize, time: Duration) {
+        self.servers[server].handle(self.now, ServerInput::Lease(self.now.instant + time));
+        self.settle();
+    }
+
     /// Adds a device that is let in.
     pub fn device(&mut self, serves: bool, has_class: bool) -> At {
+        self.device_at(0, serves, has_class)
+    }
+
+    pub fn device_at(&mut self, home: usize, serves: bool, has_class: bool) -> At {
         let at = self.devices.len();
-        let device = Device::new(
-            self.now,
-            DeviceSettings {
-                device: Id::from_u128(100 + at as u128),
-                kernel: Id::from_u128(1000 + at as u128),
-                token: "token".into(),
-                serves,
-                classes: if has_class { vec![class(DeviceRight::Hold)] } else { Vec::new() },
-            },
-        );
-        self.devices.push(Peer { device, session: None, states: Vec::new() });
+        let device = Device::new(self.now, settings(at, serves, has_class, 1000));
+        self.devices.push(Peer { device, home, is_away: false, session: None, states: Vec::new() });
         self.settle();
         At::Device(at)
     }
@@ -116,14 +175,16 @@ impl World {
 
     pub fn node(&self, at: At) -> NodeId {
         match at {
-            At::Server => self.server.kernel().node().expect("registered"),
+            At::Server => self.servers[0].kernel().node().expect("registered"),
+            At::Second => self.servers[1].kernel().node().expect("registered"),
             At::Device(at) => self.devices[at].device.kernel().node().expect("registered"),
         }
     }
 
     fn tell(&mut self, at: At, input: FromApp) {
         match at {
-            At::Server => self.server.handle(self.now, ServerInput::App(input)),
+            At::Server => self.servers[0].handle(self.now, ServerInput::App(input)),
+            At::Second => self.servers[1].handle(self.now, ServerInput::App(input)),
             At::Device(at) => self.devices[at].device.handle(self.now, DeviceInput::App(input)),
         }
         self.settle();
@@ -135,15 +196,49 @@ impl World {
     }
 
     pub fn start_create(&mut self, at: At, id: &str, placing: Placing) -> Ticket {
+        self.start_create_as(at, id, placing, DeviceRight::Hold)
+    }
+
+    fn start_create_as(&mut self, at: At, id: &str, placing: Placing, devices: DeviceRight) -> Ticket {
         let ticket = self.ticket();
-        let begin = Begin { object: object(id), declared: declared(DeviceRight::Hold) };
+        let begin = Begin { object: object(id), declared: declared(devices) };
         self.tell(at, FromApp::Create { ticket, begin, state: vec![0], placing });
         ticket
     }
 
     pub fn create(&mut self, at: At, id: &str, placing: Placing) -> Result<Created, CallError> {
-        let ticket = self.start_create(at, id, placing);
+        self.create_as(at, id, placing, DeviceRight::Hold)
+    }
+
+    pub fn create_as(
+        &mut self,
+        at: At,
+        id: &str,
+        placing: Placing,
+        devices: DeviceRight,
+    ) -> Result<Created, CallError> {
+        let ticket = self.start_create_as(at, id, placing, devices);
         self.app(at).created.remove(&ticket).expect("it has an answer")
+    }
+
+    /// Asks where an object is, and returns what was answered at once.
+    pub fn find(&mut self, at: At, id: &str) -> Result<Option<Placed>, CallError> {
+        let ticket = self.ticket();
+        self.tell(at, FromApp::Find { ticket, object: object(id) });
+        self.app(at).found.remove(&ticket).expect("it has an answer")
+    }
+
+    pub fn start_move(&mut self, at: At, id: &str, to: NodeId) -> Ticket {
+        let ticket = self.ticket();
+        self.tell(at, FromApp::Move { ticket, object: object(id), to });
+        ticket
+    }
+
+    /// Moves an object, and returns what was answered at once.
+    pub fn go(&mut self, at: At, id: &str, to: At) -> Result<Placed, CallError> {
+        let to = self.node(to);
+        let ticket = self.start_move(at, id, to);
+        self.app(at).moved.remove(&ticket).expect("it has an answer")
     }
 
     pub fn start(&mut self, at: At, id: &str, method: &str) -> Ticket {
@@ -188,9 +283,47 @@ impl World {
     /// The connection of a device breaks.
     pub fn cut(&mut self, device: usize) {
         let peer = &mut self.devices[device];
+        let (session, home) = (peer.session.take().expect("it has a connection"), peer.home);
+        peer.device.handle(self.now, DeviceInput::LinkLost);
+        self.servers[home].handle(self.now, ServerInput::Session(session, SessionEvent::Closed));
+        self.settle();
+    }
+
+    /// The device goes to another server.
+    pub fn roam(&mut self, device: usize, home: usize) {
+        let before = std::mem::replace(&mut self.devices[device].home, home);
+        let peer = &mut self.devices[device];
         let session = peer.session.take().expect("it has a connection");
         peer.device.handle(self.now, DeviceInput::LinkLost);
-        self.server.handle(self.now, ServerInput::Session(session, SessionEvent::Closed));
+        self.servers[before].handle(self.now, ServerInput::Session(session, SessionEvent::Closed));
+        self.pass(Duration::from_secs(1));
+    }
+
+    /// The process of a device ends, and another one starts under its name.
+    pub fn restart(&mut self, device: usize) {
+        self.cut(device);
+        let (settings, home) = (settings(device, false, true, 5000), self.devices[device].home);
+        let device_anew = Device::new(self.now, settings);
+        self.devices[device] = Peer { device: device_anew, home, is_away: false, session: None, states: Vec::new() };
+        self.apps.remove(&At::Device(device));
+        self.settle();
+    }
+
+    /// From now on, what is sent to a device is kept back.
+    pub fn keep(&mut self, device: usize) {
+        self.kept.insert(device, Vec::new());
+    }
+
+    /// A server hears that its link with the other one has ended.
+    pub fn unlink(&mut self, server: usize) {
+        self.servers[server].handle(self.now, ServerInput::Peer(PeerLink(1), PeerEvent::Closed));
+        self.settle();
+    }
+
+    /// A server finds another store than before.
+    pub fn other_store(&mut self, server: usize) {
+        let store = StoreIncarnation(Id::from_u128(10));
+        self.servers[server].handle(self.now, ServerInput::Ready(store));
         self.settle();
     }
 
@@ -203,7 +336,7 @@ impl World {
     pub fn stranger(&mut self) -> SessionId {
         self.last_session += 1;
         let session = SessionId(1000 + self.last_session);
-        self.server.handle(self.now, ServerInput::Session(session, SessionEvent::Opened));
+        self.servers[0].handle(self.now, ServerInput::Session(session, SessionEvent::Opened));
         session
     }
 
@@ -214,7 +347,7 @@ impl World {
     }
 
     pub fn says(&mut self, session: SessionId, message: FromDevice) -> Vec<ToDevice> {
-        self.server.handle(self.now, ServerInput::Session(session, SessionEvent::Message(message)));
+        self.servers[0].handle(self.now, ServerInput::Session(session, SessionEvent::Message(message)));
         self.settle();
         self.hears(session)
     }
@@ -222,50 +355,119 @@ impl World {
     /// Tracking answers what it was asked, as it stands now, or not at all.
     pub fn track(&mut self, answers: bool) {
         self.tracking_waits = !answers;
-        while let Some((id, question)) = self.asked.pop_front() {
-            self.tracking(id, question);
+        while let Some((server, id, question)) = self.asked.pop_front() {
+            self.tracking(server, id, question);
+            self.settle();
+        }
+    }
+
+    /// Tracking answers the next question, and no other one.
+    pub fn track_next(&mut self) {
+        if let Some((server, id, question)) = self.asked.pop_front() {
+            self.tracking(server, id, question);
             self.settle();
         }
     }
 
     /// The store begins anew, and what it was asked is not answered.
     pub fn lose_answers(&mut self, happened: bool) {
-        for (id, question) in std::mem::take(&mut self.asked) {
-            if happened && let TrackAsk::Begin { begin, at } = &question {
-                self.begin(begin.clone(), *at);
+        for (server, id, question) in std::mem::take(&mut self.asked) {
+            if happened {
+                self.tracked(server, question);
             }
-            self.server.handle(self.now, ServerInput::InDoubt(id));
+            self.servers[server].handle(self.now, ServerInput::Tracked(id, Tracked::InDoubt));
         }
         self.tracking_waits = false;
-        self.server.handle(self.now, ServerInput::Ready(StoreIncarnation(Id::from_u128(9))));
+        for server in &mut self.servers {
+            server.handle(self.now, ServerInput::Ready(STORE));
+        }
         self.settle();
     }
 
+    /// Tracking never answers what it was asked so far.
+    pub fn forget_questions(&mut self) {
+        self.asked.clear();
+    }
+
+    fn has_ended(&self, node: NodeId) -> bool {
+        self.nodes.get(&node.name).is_none_or(|row| row.life != node.life)
+    }
+
+    fn is_over(&self, node: NodeId) -> bool {
+        let is_lost_server = |row: &NodeRow| row.serves && row.is_lost;
+        self.has_ended(node) || self.nodes.get(&node.name).is_some_and(is_lost_server)
+    }
+
     fn begin(&mut self, begin: Begin, at: NodeId) -> TrackAnswer {
-        if let Some(placed) = self.rows.get(&begin.object) {
+        let before = self.rows.get(&begin.object);
+        if let Some(placed) = before.filter(|placed| !self.is_over(placed.places[0])) {
             return TrackAnswer::Found(placed.clone());
         }
-        let placed = Placed { declared: begin.declared, epoch: ObjectEpoch(1), places: vec![at] };
+        let epoch = before.map_or(ObjectEpoch(1), |placed| placed.epoch.next());
+        let placed = Placed { declared: begin.declared, epoch, places: vec![at] };
         self.rows.insert(begin.object, placed.clone());
         TrackAnswer::Begun(placed)
     }
 
-    fn tracking(&mut self, id: AskId, question: TrackAsk) {
-        let input = match question {
+    fn tracking(&mut self, server: usize, id: AskId, question: TrackAsk) {
+        self.questions += 1;
+        let tracked = self.tracked(server, question);
+        self.servers[server].handle(self.now, ServerInput::Tracked(id, tracked));
+    }
+
+    fn tracked(&mut self, server: usize, question: TrackAsk) -> Tracked {
+        match question {
             TrackAsk::Find(object) => {
-                let found = self.rows.get(&object).cloned();
-                ServerInput::Told(id, found.map_or(TrackAnswer::Unknown, TrackAnswer::Found))
+                let found = self.rows.get(&object).filter(|placed| !self.has_ended(placed.places[0]));
+                let answer = match found {
+                    None => TrackAnswer::Unknown,
+                    Some(placed) if self.is_over(placed.places[0]) => TrackAnswer::Lost,
+                    Some(placed) => TrackAnswer::Found(placed.clone()),
+                };
+                Tracked::Track(answer)
             }
-            TrackAsk::Begin { begin, at } => ServerInput::Told(id, self.begin(begin, at)),
-            TrackAsk::Register { name, known, .. } => {
-                let life = self.lives.entry(name).or_default();
-                if known == NodeLife(0) || known != *life {
-                    *life = NodeLife(life.0 + 1);
+            TrackAsk::Begin { begin, at } => Tracked::Track(self.begin(begin, at)),
+            TrackAsk::Move { object, from, to } => match self.rows.get(&object) {
+                None => Tracked::Track(TrackAnswer::Unknown),
+                Some(placed) if placed.epoch != from => Tracked::Stands(placed.clone()),
+                Some(placed) if placed.places != [to] && self.is_over(to) => {
+                    Tracked::Track(TrackAnswer::Refused(NotRun::Unreachable))
                 }
-                ServerInput::Registered(id, NodeId { name, life: *life })
+                Some(placed) => {
+                    let moved = Placed { epoch: from.next(), places: vec![to], ..placed.clone() };
+                    self.rows.insert(object, moved.clone());
+                    Tracked::Moved(moved)
+                }
+            },
+            TrackAsk::Remove { object, from } => match self.rows.get(&object) {
+                Some(placed) if placed.epoch == from => {
+                    self.rows.remove(&object);
+                    Tracked::Removed
+                }
+                Some(placed) => Tracked::Stands(placed.clone()),
+                None => Tracked::Track(TrackAnswer::Unknown),
+            },
+            TrackAsk::Where(node) => {
+                let row = self.nodes.get(&node.name).filter(|row| row.life == node.life && !row.is_lost);
+                Tracked::At(row.map(|row| gateway(row.at)))
             }
-        };
-        self.server.handle(self.now, input);
+            TrackAsk::Register { name, known, serves, .. } => {
+                let row = self.nodes.entry(name).or_default();
+                if known == NodeLife(0) || known != row.life {
+                    *row = NodeRow { life: NodeLife(row.life.0 + 1), ..NodeRow::default() };
+                }
+                (row.at, row.serves, row.is_lost) = (server, serves, false);
+                Tracked::Registered(NodeId { name, life: row.life }, row.lapses)
+            }
+            TrackAsk::Gone { device, .. } => {
+                let row = self.nodes.entry(device.name).or_default();
+                if row.at != server {
+                    return Tracked::Elsewhere;
+                }
+                (row.is_lost, row.lapses) = (true, row.lapses + 1);
+                Tracked::Lost
+            }
+        }
     }
 
     fn perform(&mut self, at: At, output: ToApp) {
@@ -276,6 +478,12 @@ impl World {
                 self.tell(at, FromApp::Restored { object, restored: Ok(()) });
             }
             ToApp::Forget { object } => drop(app.objects.remove(&object)),
+            ToApp::Save { object } => {
+                let mut state = vec![*app.objects.get(&object).expect("it is here") as u8];
+                state.resize(state.len() + app.padding, 0);
+                self.tell(at, FromApp::Saved { object, state: Ok(state) });
+            }
+            ToApp::Moved(ticket, moved) => drop(app.moved.insert(ticket, moved)),
             ToApp::Run(run, of) => {
                 app.callers.push(of.caller.clone());
                 let number = app.objects.get_mut(&of.object).expect("it is here");
@@ -305,12 +513,18 @@ impl World {
     pub fn settle(&mut self) {
         loop {
             let mut quiet = true;
-            if self.server.deadline().is_some_and(|at| at <= self.now.instant) {
-                self.server.on_deadline(self.now);
-            }
-            while let Some(output) = self.server.poll() {
-                quiet = false;
-                self.of_server(output);
+            for at in 0..self.servers.len() {
+                if self.servers[at].deadline().is_some_and(|due| due <= self.now.instant) {
+                    self.servers[at].on_deadline(self.now);
+                }
+                while let Some(output) = self.servers[at].poll() {
+                    quiet = false;
+                    self.of_server(at, output);
+                }
+                // It looks at every instance.
+                if self.servers[at].kernel().instances() < 100 {
+                    self.servers[at].validate();
+                }
             }
             for at in 0..self.devices.len() {
                 if self.devices[at].device.deadline().is_some_and(|due| due <= self.now.instant) {
@@ -320,10 +534,7 @@ impl World {
                     quiet = false;
                     self.of_device(at, output);
                 }
-            }
-            // It looks at every instance.
-            if self.server.kernel().instances() < 100 {
-                self.server.validate();
+                self.devices[at].device.validate();
             }
             if quiet {
                 return;
@@ -331,12 +542,14 @@ impl World {
         }
     }
 
-    fn of_server(&mut self, output: ServerOutput) {
+    fn of_server(&mut self, at: usize, output: ServerOutput) {
         match output {
             ServerOutput::Send(session, message) => {
-                match self.devices.iter_mut().find(|peer| peer.session == Some(session)) {
-                    Some(peer) => peer.device.handle(self.now, DeviceInput::Message(message)),
-                    None => self.strangers.push((session, message)),
+                let at = self.devices.iter().position(|peer| peer.session == Some(session));
+                match (at, at.and_then(|at| self.kept.get_mut(&at))) {
+                    (_, Some(kept)) => kept.push(message),
+                    (Some(at), None) => self.devices[at].device.handle(self.now, DeviceInput::Message(message)),
+                    (None, None) => self.strangers.push((session, message)),
                 }
             }
             ServerOutput::Close(session) => {
@@ -344,42 +557,111 @@ impl World {
                     peer.session = None;
                     peer.device.handle(self.now, DeviceInput::LinkLost);
                 }
-                self.server.handle(self.now, ServerInput::Session(session, SessionEvent::Closed));
+                self.servers[at].handle(self.now, ServerInput::Session(session, SessionEvent::Closed));
             }
             ServerOutput::Check(session, token) => {
                 let let_in = LetIn { caller: "ann".into(), may_serve: true };
                 let checked = if token == "token" { Ok(let_in) } else { Err("the token is wrong".to_owned()) };
-                self.server.handle(self.now, ServerInput::Checked(session, checked));
+                self.servers[at].handle(self.now, ServerInput::Checked(session, checked));
             }
-            ServerOutput::Ask(id, question) if self.tracking_waits => self.asked.push_back((id, question)),
-            ServerOutput::Ask(id, question) => self.tracking(id, question),
-            ServerOutput::App(output) => self.perform(At::Server, output),
+            ServerOutput::Ask(id, question) if self.tracking_waits => self.asked.push_back((at, id, question)),
+            ServerOutput::Ask(id, question) => self.tracking(at, id, question),
+            ServerOutput::ToPeer(..) if self.peers_are_deaf => {}
+            ServerOutput::ToPeer(link, message) => {
+                // What goes from one server to the other is written and read as on a link.
+                let bytes = message.encode().expect("it is small enough");
+                let message = iolite_wire::objects::PeerMessage::decode(&bytes).expect("it was written so");
+                self.servers[1 - at].handle(self.now, ServerInput::Peer(link, PeerEvent::Message(message)));
+            }
+            ServerOutput::May(id, _session, object, _right) => {
+                self.knocks += 1;
+                let may = !self.closed.contains(object.class());
+                self.servers[at].handle(self.now, ServerInput::May(id, may));
+            }
+            ServerOutput::App(output) => self.perform([At::Server, At::Second][at], output),
         }
     }
 
     fn of_device(&mut self, at: usize, output: DeviceOutput) {
+        let home = self.devices[at].home;
         match output {
+            DeviceOutput::Connect if self.devices[at].is_away => {
+                self.devices[at].device.handle(self.now, DeviceInput::LinkLost);
+            }
             DeviceOutput::Connect => {
                 self.last_session += 1;
                 let session = SessionId(self.last_session);
                 self.devices[at].session = Some(session);
-                self.server.handle(self.now, ServerInput::Session(session, SessionEvent::Opened));
+                self.servers[home].handle(self.now, ServerInput::Session(session, SessionEvent::Opened));
                 self.devices[at].device.handle(self.now, DeviceInput::Linked);
             }
             DeviceOutput::Disconnect => {
                 if let Some(session) = self.devices[at].session.take() {
-                    self.server.handle(self.now, ServerInput::Session(session, SessionEvent::Closed));
+                    self.servers[home].handle(self.now, ServerInput::Session(session, SessionEvent::Closed));
                 }
             }
             DeviceOutput::Send(message) => {
-                let peer = &self.devices[at];
-                if let Some(session) = peer.session {
+                if let Some(session) = self.devices[at].session {
                     let event = SessionEvent::Message(message);
-                    self.server.handle(self.now, ServerInput::Session(session, event));
+                    self.servers[home].handle(self.now, ServerInput::Session(session, event));
                 }
             }
             DeviceOutput::App(output) => self.perform(At::Device(at), output),
             DeviceOutput::Link(state) => self.devices[at].states.push(state),
         }
     }
+}
+
+fn settings(at: usize, serves: bool, has_class: bool, kernels: u128) -> DeviceSettings {
+    DeviceSettings {
+        device: Id::from_u128(100 + at as u128),
+        kernel: Id::from_u128(kernels + at as u128),
+        token: "token".into(),
+        serves,
+        classes: if has_class { vec![class(DeviceRight::Hold)] } else { Vec::new() },
+        broken: Broken::Nothing,
+    }
+}
+
+/// The hello of a session that is played by hand.
+pub fn hello() -> FromDevice {
+    FromDevice::Hello(DeviceHello {
+        oldest_version: OBJECTS_PROTOCOL_VERSION,
+        newest_version: OBJECTS_PROTOCOL_VERSION,
+        token: "token".into(),
+        device: Id::from_u128(666),
+        life: NodeLife(0),
+        serves: false,
+        classes: Vec::new(),
+        connection: 1,
+    })
+}
+
+/// A call from that session, of somebody who knows this epoch.
+pub fn call(to: NodeId, id: &str, epoch: ObjectEpoch) -> FromDevice {
+    let rpc = Rpc {
+        id: RpcId { kernel: Id::from_u128(666), counter: 1, path: Vec::new() },
+        object: object(id),
+        epoch,
+        version: 1,
+        method: "add".into(),
+        mode: CallMode::Write,
+        chain: Vec::new(),
+        time_left: Duration::from_secs(10),
+        caller: String::new(),
+        arguments: Vec::new(),
+    };
+    FromDevice::Call { number: 1, to, rpc }
+}
+
+/// The answer among these messages.
+pub fn answer(replies: &[ToDevice]) -> Option<&Answer> {
+    replies.iter().find_map(|reply| match reply {
+        ToDevice::Answer { answer, .. } => Some(answer),
+        _other => None,
+    })
+}
+
+fn gateway(at: usize) -> CoordinatorId {
+    CoordinatorId::new(3 + at as u16).expect("small")
 }

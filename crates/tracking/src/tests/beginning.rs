@@ -6,7 +6,7 @@ use crate::tables::Place;
 
 #[test]
 fn of_two_that_begin_an_object_at_once_one_begins_it_and_the_other_finds_it() {
-    let mut world = World::new(2);
+    let mut world = World::with_devices(2, 1);
     let (first, second) = (node(1, 1), node(2, 7));
     world.ask(0, 1, begin("a", first));
     world.ask(1, 1, begin("a", second));
@@ -29,7 +29,7 @@ fn a_begin_in_doubt_is_asked_again_until_it_is_known_and_happens_once() {
 
 #[test]
 fn an_object_that_began_before_the_question_is_found_by_one_that_is_behind() {
-    let mut world = World::new(2);
+    let mut world = World::with_devices(2, 1);
     world.hold_feed(1);
     assert_eq!(world.answer(0, begin("a", node(1, 1))), begun(placed(1, &[node(1, 1)])));
     world.ask(1, 1, Ask::Find(object("a")));

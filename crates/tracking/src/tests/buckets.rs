@@ -1,10 +1,13 @@
 //! Servers that share the buckets of objects. [`World::pass`] checks after each step that no bucket has two coordinators.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
+
+use iolite_machine::Instant;
 
 use super::world::*;
 use crate::buckets::{Bucket, Exchange};
+use crate::leases::Leases;
 use crate::nodes;
 use crate::tables::Place;
 
@@ -86,6 +89,55 @@ fn a_server_that_gets_a_lease_again_hears_first_what_became_of_its_buckets() {
     pass(&mut world, 2);
     assert!(world.trackers[0].leases.len() > leases, "it has a lease");
     assert_eq!(counts(&world)[0], 0, "and has not heard who has them");
+}
+
+/// Gateway 1 has stopped and is marked, and the commits by which gateway 2 takes its buckets are on their way.
+fn buckets_are_being_taken() -> World {
+    let mut world = one_server(2);
+    world.answer(1, register_server(2, 0));
+    pass(&mut world, 3);
+    world.trackers[0].is_stopped = true;
+    world.hold_feed(0);
+    while world.trackers[1].dead.is_empty() {
+        world.pass(Duration::from_millis(100));
+    }
+    world.hold_commits(1);
+    pass(&mut world, 1);
+    world
+}
+
+#[test]
+fn a_bucket_that_is_being_taken_stays_with_a_server_that_renews_its_lease_meanwhile() {
+    let mut world = buckets_are_being_taken();
+    world.trackers[0].is_stopped = false;
+    world.release_feed(0);
+    pass(&mut world, 1);
+    assert_eq!(counts(&world)[0], 32, "it has its lease again, and its buckets");
+    world.hold_feed(0);
+    world.release_commits(1);
+    assert_eq!(counts(&world), [32, 32], "they are not taken");
+}
+
+#[test]
+fn a_server_that_is_marked_while_it_takes_buckets_plans_anew() {
+    let mut world = World::new(2);
+    world.answer(0, register_server(1, 0));
+    world.hold_commits(0);
+    pass(&mut world, 10);
+    assert_eq!(world.trackers[1].dead.len(), 1);
+    world.release_commits(0);
+    assert_eq!(counts(&world), [0, 0]);
+    pass(&mut world, 2);
+    assert_eq!(counts(&world), [64, 0]);
+}
+
+#[test]
+fn nobody_knows_which_servers_have_leases_while_their_rows_are_read() {
+    let mut leases = Leases::default();
+    leases.begin_reading();
+    assert_eq!(leases.alive(), None);
+    leases.load(Instant::default(), Vec::new());
+    assert_eq!(leases.alive(), Some(BTreeSet::new()));
 }
 
 #[test]

@@ -15,7 +15,7 @@ fn remove(from: u64) -> Ask {
 
 #[test]
 fn of_two_moves_from_one_epoch_one_happens_and_the_other_sees_where_the_object_is() {
-    let mut world = World::new(2);
+    let mut world = World::with_devices(2, 3);
     let places = [node(1, 1), node(2, 1), node(3, 1)];
     world.answer(0, begin("a", places[0]));
     world.ask(0, 1, move_to(1, &places[1..]));
@@ -30,7 +30,7 @@ fn of_two_moves_from_one_epoch_one_happens_and_the_other_sees_where_the_object_i
 
 #[test]
 fn an_object_that_was_removed_is_unknown_and_the_next_one_has_a_higher_epoch() {
-    let mut world = World::new(1);
+    let mut world = World::with_devices(1, 2);
     for ask in [move_to(1, &[node(1, 1)]), remove(1), Ask::Find(object("a"))] {
         assert_eq!(world.answer(0, ask), unknown());
     }

@@ -10,7 +10,7 @@ use iolite_values::{
     ClientId, CoordinatorId, Counter, DeviceRight, Id, Interest, KeyRange, NodeId, NodeLife, NodeName, ObjectEpoch,
     ObjectName, Row, StoreIncarnation, Timestamp,
 };
-use iolite_wire::objects::{Begin, Declared, OfferedClass, Placed, TrackAnswer};
+use iolite_wire::objects::{Begin, Declared, NotRun, OfferedClass, Placed, TrackAnswer};
 
 use crate::tables::Place;
 use crate::{Ask, AskId, Bucket, Input, News, Output, Settings, Told, Tracking};
@@ -34,6 +34,8 @@ pub struct Tracker {
     pub leases: Vec<Instant>,
     /// The nodes that are dead, and when it was told so.
     pub dead: Vec<(NodeId, Instant)>,
+    /// The addresses of servers that it was told.
+    pub servers: Vec<(NodeId, String)>,
     /// The buckets that it coordinates, by its own account.
     pub coordinates: BTreeSet<Bucket>,
     /// Whether it does nothing at its deadlines.
@@ -68,6 +70,15 @@ impl World {
         world
     }
 
+    /// Devices 1 to so many have registered too, by their first connection, at server 7.
+    pub fn with_devices(trackers: u128, devices: u128) -> World {
+        let mut world = World::new(trackers);
+        for number in 1..=devices {
+            assert_eq!(world.answer(0, register(number, 0, 7)), registered(node(number, 1), 0));
+        }
+        world
+    }
+
     /// Asks without letting anybody work.
     pub fn ask(&mut self, tracker: usize, id: u64, ask: Ask) {
         self.trackers[tracker].tracking.handle(self.now, Input::Ask(AskId(id), ask));
@@ -89,6 +100,15 @@ impl World {
     /// The process of this tracker starts again: it comes when the store has been there for long.
     pub fn start_again(&mut self, tracker: usize) {
         self.trackers[tracker] = Tracker::new(1_000 + tracker as u128);
+        let ready = Event::Ready { store: STORE, resolved: self.resolved };
+        self.trackers[tracker].tracking.handle(self.now, Input::Store(ready));
+        self.settle();
+    }
+
+    /// The server of this tracker is alone in its store.
+    pub fn goes_without_leases(&mut self, tracker: usize) {
+        let settings = Settings { client: client(tracker as u128), has_leases: false };
+        self.trackers[tracker].tracking = Tracking::new(settings);
         let ready = Event::Ready { store: STORE, resolved: self.resolved };
         self.trackers[tracker].tracking.handle(self.now, Input::Store(ready));
         self.settle();
@@ -195,13 +215,15 @@ impl World {
                     let own = &mut self.trackers[number].coordinates;
                     assert!(if is_own { own.insert(bucket) } else { own.remove(&bucket) }, "it is news");
                 }
+                Output::News(News::Server { own, address }) => self.trackers[number].servers.push((own, address)),
                 Output::News(News::NodeDead(node)) => self.trackers[number].dead.push((node, self.now.instant)),
             }
         }
         self.trackers[number].tracking.validate();
     }
 
-    fn carry_request(&mut self, tracker: usize, id: RequestId, request: Request) {
+    /// A request of a tracker reaches the store.
+    pub fn carry_request(&mut self, tracker: usize, id: RequestId, request: Request) {
         if let (Request::Commit { .. }, Some(held)) = (&request, &mut self.trackers[tracker].held_commits) {
             return held.push((id, request));
         }
@@ -258,6 +280,7 @@ impl Tracker {
             told: Vec::new(),
             leases: Vec::new(),
             dead: Vec::new(),
+            servers: Vec::new(),
             coordinates: BTreeSet::new(),
             is_stopped: false,
             held_commits: None,
@@ -295,15 +318,37 @@ pub fn begin(id: &str, at: NodeId) -> Ask {
     Ask::Begin { begin: Begin { object: object(id), declared: declared() }, at }
 }
 
+/// A device of a user registers by its first connection.
 pub fn register(number: u128, known: u64, at: u16) -> Ask {
+    register_on(1, number, known, at)
+}
+
+pub fn register_on(connection: u64, number: u128, known: u64, at: u16) -> Ask {
     let classes = vec![OfferedClass { name: "To do".into(), declared: declared() }];
-    Ask::Register { name: device(number), known: NodeLife(known), serves: false, at: server(at), classes }
+    let (known, at) = (NodeLife(known), server(at));
+    Ask::Register { name: device(number), known, serves: false, at, connection, address: String::new(), classes }
+}
+
+/// A device that is part of the service registers.
+pub fn register_serving(number: u128, known: u64, at: u16) -> Ask {
+    let (known, at, address) = (NodeLife(known), server(at), String::new());
+    Ask::Register { name: device(number), known, serves: true, at, connection: 1, address, classes: Vec::new() }
+}
+
+/// The first connection of a device, in its first life, has ended for good.
+pub fn gone(number: u128, at: u16) -> Ask {
+    Ask::Gone { device: node(number, 1), at: server(at), connection: 1 }
 }
 
 /// A server registers at its own tracker.
 pub fn register_server(number: u16, known: u64) -> Ask {
-    let (at, known) = (server(number), NodeLife(known));
-    Ask::Register { name: NodeName::Server(at), known, serves: true, at, classes: Vec::new() }
+    register_server_at("", number, known)
+}
+
+pub fn register_server_at(address: &str, number: u16, known: u64) -> Ask {
+    let (at, known, address) = (server(number), NodeLife(known), address.to_owned());
+    let (name, classes) = (NodeName::Server(at), Vec::new());
+    Ask::Register { name, known, serves: true, at, connection: 0, address, classes }
 }
 
 pub fn server_node(number: u16, life: u64) -> NodeId {
@@ -314,12 +359,20 @@ pub fn placed(epoch: u64, places: &[NodeId]) -> Placed {
     Placed { declared: declared(), epoch: ObjectEpoch(epoch), places: places.to_vec() }
 }
 
+pub fn registered(node: NodeId, lapses: u64) -> Told {
+    Told::Registered(node, lapses)
+}
+
 pub fn found(placed: Placed) -> Told {
     Told::Track(TrackAnswer::Found(placed))
 }
 
 pub fn begun(placed: Placed) -> Told {
     Told::Track(TrackAnswer::Begun(placed))
+}
+
+pub fn unreachable() -> Told {
+    Told::Track(TrackAnswer::Refused(NotRun::Unreachable))
 }
 
 pub fn unknown() -> Told {

@@ -1,8 +1,11 @@
 //! Messages of a node on `/objects`.
 
-use iolite_values::{Id, NodeId, NodeLife, ObjectName};
+use iolite_values::{Id, NodeId, NodeLife, ObjectEpoch, ObjectName};
 
-use super::parts::{read_bytes, read_name, read_node, write_bytes, write_name, write_node};
+use super::parts::{
+    Part, read_bytes, read_epoch, read_name, read_node, read_part, write_bytes, write_epoch, write_name, write_node,
+    write_part,
+};
 use super::tracking::{read_begin, read_classes, write_begin, write_classes};
 use super::{Answer, Begin, NotRun, OfferedClass, Rpc, answer, rpc};
 use crate::encoding::{Reader, Writer, identity, required};
@@ -29,6 +32,16 @@ pub enum FromDevice {
     Create { number: u64, begin: Begin, state: Vec<u8> },
     /// Answers the [`super::ToDevice::Hold`] with this number.
     Held { number: u64, held: Result<(), NotRun> },
+    /// An object that is here, in this epoch, goes to another node. Its state is CBOR.
+    Move { number: u64, begin: Begin, epoch: ObjectEpoch, to: NodeId, state: Vec<u8> },
+    /// An object that was here in this epoch stays here, in a new one: its move is in doubt.
+    Keep { number: u64, object: ObjectName, epoch: ObjectEpoch },
+    /// The object's row names this node in this epoch, which has no such object: it is gone.
+    Missing { object: ObjectName, epoch: ObjectEpoch },
+    /// Answered with [`super::ToDevice::Pong`].
+    Ping { number: u64 },
+    /// A part of the state of the `Create` or the `Move` with this number, which is still to come.
+    Part { number: u64, part: Part },
 }
 
 /// The first message of a connection.
@@ -45,6 +58,8 @@ pub struct DeviceHello {
     /// The node is part of the service, and no device of a user.
     pub serves: bool,
     pub classes: Vec<OfferedClass>,
+    /// Counts the connections of its process, from 1.
+    pub connection: u64,
 }
 
 impl FromDevice {
@@ -77,6 +92,20 @@ impl FromDevice {
                 let refused = held.as_ref().err().map(|refused| answer::write_not_run(refused, &mut writer));
                 Message::Held(proto::DeviceHeld { number: *number, refused })
             }
+            FromDevice::Move { number, begin, epoch, to, state } => Message::Move(proto::DeviceMove {
+                number: *number,
+                object: Some(write_begin(begin, &mut writer)),
+                epoch: epoch.0,
+                to: Some(write_node(*to)),
+                state: write_bytes(state, &mut writer),
+            }),
+            FromDevice::Keep { number, object, epoch } => {
+                let object = Some(write_name(object));
+                Message::Keep(proto::DeviceKeep { number: *number, object, epoch: epoch.0 })
+            }
+            FromDevice::Missing { object, epoch } => Message::Missing(write_epoch(object, *epoch)),
+            FromDevice::Ping { number } => Message::Ping(proto::DevicePing { number: *number }),
+            FromDevice::Part { number, part } => Message::Part(write_part(*number, part, &mut writer)),
         };
         writer.check()?;
         frame::encode(&proto::FromDeviceFrame { message: Some(message) }, shapes::FROM_DEVICE_FRAME, FROM_DEVICE)
@@ -108,6 +137,27 @@ impl FromDevice {
                 let refused = held.refused.map(|refused| answer::read_not_run(refused, &reader)).transpose()?;
                 FromDevice::Held { number: held.number, held: refused.map_or(Ok(()), Err) }
             }
+            Message::Move(going) => FromDevice::Move {
+                number: going.number,
+                begin: read_begin(going.object, &reader)?,
+                epoch: ObjectEpoch(going.epoch),
+                to: read_node(going.to)?,
+                state: read_bytes(going.state, &reader)?,
+            },
+            Message::Keep(keep) => FromDevice::Keep {
+                number: keep.number,
+                object: read_name(keep.object)?,
+                epoch: ObjectEpoch(keep.epoch),
+            },
+            Message::Missing(missing) => {
+                let (object, epoch) = read_epoch(missing)?;
+                FromDevice::Missing { object, epoch }
+            }
+            Message::Ping(ping) => FromDevice::Ping { number: ping.number },
+            Message::Part(part) => {
+                let (number, part) = read_part(part, &reader)?;
+                FromDevice::Part { number, part }
+            }
         })
     }
 }
@@ -121,6 +171,7 @@ fn write_hello(hello: &DeviceHello, writer: &mut Writer) -> proto::DeviceHello {
         life: hello.life.0,
         serves: hello.serves,
         classes: write_classes(&hello.classes, writer),
+        connection: hello.connection,
     }
 }
 
@@ -133,5 +184,6 @@ fn read_hello(hello: proto::DeviceHello, reader: &Reader) -> Result<DeviceHello,
         life: NodeLife(hello.life),
         serves: hello.serves,
         classes: read_classes(hello.classes, reader)?,
+        connection: hello.connection,
     })
 }

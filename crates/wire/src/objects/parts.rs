@@ -1,11 +1,19 @@
 //! Parts of several messages: names of objects and nodes, bytes of the app.
 
-use iolite_values::{CoordinatorId, NodeId, NodeLife, NodeName, ObjectName};
+use iolite_values::{CoordinatorId, NodeId, NodeLife, NodeName, ObjectEpoch, ObjectName};
 
 use crate::DecodeError;
 use crate::encoding::{Reader, Writer, each, identity, required};
 use crate::generated::proto::{self, object_node};
-use crate::limits::{CALL_CHAIN, OBJECT_BYTES};
+use crate::limits::{CALL_CHAIN, OBJECT_BYTES, STATE_PART};
+
+/// A part of a state that is longer than one message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// The bytes that came before it.
+    pub offset: u64,
+    pub bytes: Vec<u8>,
+}
 
 pub(super) fn write_name(name: &ObjectName) -> proto::ObjectName {
     proto::ObjectName { class: name.class().to_owned(), id: name.id().to_owned() }
@@ -54,4 +62,22 @@ pub(super) fn write_bytes(bytes: &[u8], writer: &mut Writer) -> Vec<u8> {
 pub(super) fn read_bytes(bytes: Vec<u8>, reader: &Reader) -> Result<Vec<u8>, DecodeError> {
     reader.count(bytes.len(), OBJECT_BYTES)?;
     Ok(bytes)
+}
+
+pub(super) fn write_epoch(object: &ObjectName, epoch: ObjectEpoch) -> proto::DeviceServe {
+    proto::DeviceServe { object: Some(write_name(object)), epoch: epoch.0 }
+}
+
+pub(super) fn read_epoch(serve: proto::DeviceServe) -> Result<(ObjectName, ObjectEpoch), DecodeError> {
+    Ok((read_name(serve.object)?, ObjectEpoch(serve.epoch)))
+}
+
+pub(super) fn write_part(number: u64, part: &Part, writer: &mut Writer) -> proto::DevicePart {
+    writer.count(part.bytes.len(), STATE_PART);
+    proto::DevicePart { number, offset: part.offset, bytes: part.bytes.clone() }
+}
+
+pub(super) fn read_part(part: proto::DevicePart, reader: &Reader) -> Result<(u64, Part), DecodeError> {
+    reader.count(part.bytes.len(), STATE_PART)?;
+    Ok((part.number, Part { offset: part.offset, bytes: part.bytes }))
 }

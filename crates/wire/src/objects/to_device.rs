@@ -2,8 +2,9 @@
 
 use iolite_values::{NodeId, ObjectEpoch, ObjectName, StoreIncarnation};
 
-use super::parts::{read_bytes, read_name, read_node, write_bytes, write_name, write_node};
-use super::tracking::{read_begin, read_placed, write_begin, write_placed};
+use super::hold::{Hold, read_hold, write_hold};
+use super::parts::{Part, read_epoch, read_node, read_part, write_epoch, write_node, write_part};
+use super::tracking::{read_placed, write_placed};
 use super::{Answer, Begin, Rpc, TrackAnswer, answer, rpc};
 use crate::encoding::{Reader, Writer, identity, only_true, required};
 use crate::generated::proto::{self, device_told, to_device_frame::Message};
@@ -33,6 +34,10 @@ pub enum ToDevice {
     Drop { object: ObjectName, epoch: ObjectEpoch },
     /// The connection ends after this message.
     Goodbye(Goodbye),
+    /// Answers the [`super::FromDevice::Ping`] with this number.
+    Pong { number: u64 },
+    /// A part of the state of the `Hold` with this number, which is still to come.
+    Part { number: u64, part: Part },
 }
 
 /// The connection is open.
@@ -43,6 +48,8 @@ pub struct DeviceWelcome {
     /// The device, in the life that it has.
     pub device: NodeId,
     pub server: NodeId,
+    /// How often the device was taken for lost, in its life.
+    pub lapses: u64,
 }
 
 impl ToDevice {
@@ -56,6 +63,7 @@ impl ToDevice {
                 store: welcome.store.0.to_bytes().to_vec(),
                 device: Some(write_node(welcome.device)),
                 server: Some(write_node(welcome.server)),
+                lapses: welcome.lapses,
             }),
             ToDevice::Run { number, rpc } => {
                 Message::Run(proto::DeviceRun { number: *number, rpc: Some(rpc::write(rpc, &mut writer)) })
@@ -68,19 +76,14 @@ impl ToDevice {
                 let answer = Some(write_told(answer, &mut writer));
                 Message::Told(proto::DeviceTold { number: *number, answer })
             }
-            ToDevice::Hold { number, begin, epoch, state } => Message::Hold(proto::DeviceHold {
-                number: *number,
-                begin: Some(write_begin(begin, &mut writer)),
-                epoch: epoch.0,
-                state: write_bytes(state, &mut writer),
-            }),
-            ToDevice::Serve { object, epoch } => {
-                Message::Serve(proto::DeviceServe { object: Some(write_name(object)), epoch: epoch.0 })
+            ToDevice::Hold { number, begin, epoch, state } => {
+                Message::Hold(write_hold(*number, begin, *epoch, state, &mut writer))
             }
-            ToDevice::Drop { object, epoch } => {
-                Message::Drop(proto::DeviceServe { object: Some(write_name(object)), epoch: epoch.0 })
-            }
+            ToDevice::Serve { object, epoch } => Message::Serve(write_epoch(object, *epoch)),
+            ToDevice::Drop { object, epoch } => Message::Drop(write_epoch(object, *epoch)),
             ToDevice::Goodbye(goodbye) => Message::Goodbye(write_goodbye(goodbye, &mut writer)),
+            ToDevice::Pong { number } => Message::Pong(proto::DevicePing { number: *number }),
+            ToDevice::Part { number, part } => Message::Part(write_part(*number, part, &mut writer)),
         };
         writer.check()?;
         frame::encode(&proto::ToDeviceFrame { message: Some(message) }, shapes::TO_DEVICE_FRAME, TO_DEVICE)
@@ -97,23 +100,31 @@ impl ToDevice {
                 store: StoreIncarnation(identity(&welcome.store)?),
                 device: read_node(welcome.device)?,
                 server: read_node(welcome.server)?,
+                lapses: welcome.lapses,
             }),
             Message::Run(run) => ToDevice::Run { number: run.number, rpc: rpc::read(run.rpc, &reader)? },
             Message::Answer(answer) => {
                 ToDevice::Answer { number: answer.number, answer: answer::read(answer.answer, &reader)? }
             }
             Message::Told(told) => ToDevice::Told { number: told.number, answer: read_told(told.answer, &reader)? },
-            Message::Hold(hold) => ToDevice::Hold {
-                number: hold.number,
-                begin: read_begin(hold.begin, &reader)?,
-                epoch: ObjectEpoch(hold.epoch),
-                state: read_bytes(hold.state, &reader)?,
-            },
-            Message::Serve(serve) => {
-                ToDevice::Serve { object: read_name(serve.object)?, epoch: ObjectEpoch(serve.epoch) }
+            Message::Hold(hold) => {
+                let Hold { number, begin, epoch, state } = read_hold(hold, &reader)?;
+                ToDevice::Hold { number, begin, epoch, state }
             }
-            Message::Drop(drop) => ToDevice::Drop { object: read_name(drop.object)?, epoch: ObjectEpoch(drop.epoch) },
+            Message::Serve(serve) => {
+                let (object, epoch) = read_epoch(serve)?;
+                ToDevice::Serve { object, epoch }
+            }
+            Message::Drop(drop) => {
+                let (object, epoch) = read_epoch(drop)?;
+                ToDevice::Drop { object, epoch }
+            }
             Message::Goodbye(goodbye) => ToDevice::Goodbye(read_goodbye(goodbye, &reader)?),
+            Message::Pong(pong) => ToDevice::Pong { number: pong.number },
+            Message::Part(part) => {
+                let (number, part) = read_part(part, &reader)?;
+                ToDevice::Part { number, part }
+            }
         })
     }
 }
@@ -123,6 +134,7 @@ fn write_told(answer: &TrackAnswer, writer: &mut Writer) -> device_told::Answer 
         TrackAnswer::Found(placed) => device_told::Answer::Found(write_placed(placed, writer)),
         TrackAnswer::Begun(placed) => device_told::Answer::Begun(write_placed(placed, writer)),
         TrackAnswer::Unknown => device_told::Answer::Unknown(true),
+        TrackAnswer::Lost => device_told::Answer::Lost(true),
         TrackAnswer::Refused(why) => device_told::Answer::Refused(answer::write_not_run(why, writer)),
     }
 }
@@ -132,6 +144,7 @@ fn read_told(answer: Option<device_told::Answer>, reader: &Reader) -> Result<Tra
         device_told::Answer::Found(placed) => TrackAnswer::Found(read_placed(placed, reader)?),
         device_told::Answer::Begun(placed) => TrackAnswer::Begun(read_placed(placed, reader)?),
         device_told::Answer::Unknown(unknown) => only_true(unknown).map(|()| TrackAnswer::Unknown)?,
+        device_told::Answer::Lost(lost) => only_true(lost).map(|()| TrackAnswer::Lost)?,
         device_told::Answer::Refused(why) => TrackAnswer::Refused(answer::read_not_run(why, reader)?),
     })
 }

@@ -51,6 +51,8 @@ pub enum TrackAnswer {
     Begun(Placed),
     /// There is no such object.
     Unknown,
+    /// The object's node is part of the service and lost. Whoever creates the object again gets a new one.
+    Lost,
     /// The question changed nothing.
     Refused(NotRun),
 }

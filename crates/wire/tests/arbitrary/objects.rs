@@ -7,8 +7,8 @@ use iolite_values::{
 };
 use iolite_wire::message::ProtocolVersion;
 use iolite_wire::objects::{
-    Answer, Begin, CallFailure, CallMode, Declared, DeviceHello, DeviceWelcome, FromDevice, NotRun, OfferedClass,
-    Placed, Rpc, RpcId, ToDevice, TrackAnswer,
+    Answer, Begin, CallFailure, CallMode, Declared, DeviceHello, DeviceWelcome, FromDevice, Hold, NotRun, OfferedClass,
+    Part, PeerHello, PeerMessage, Placed, Rpc, RpcId, ToDevice, TrackAnswer,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -98,8 +98,8 @@ fn answer() -> impl Strategy<Value = Answer> {
 fn hello() -> impl Strategy<Value = DeviceHello> {
     let class = (".{1,8}", declared()).prop_map(|(name, declared)| OfferedClass { name, declared });
     let versions = (any::<u32>(), any::<u32>());
-    (versions, ".{0,8}", id(), any::<u64>(), any::<bool>(), vec(class, 0..3)).prop_map(
-        |((oldest, newest), token, device, life, serves, classes)| DeviceHello {
+    (versions, ".{0,8}", id(), any::<u64>(), any::<bool>(), vec(class, 0..3), any::<u64>()).prop_map(
+        |((oldest, newest), token, device, life, serves, classes, connection)| DeviceHello {
             oldest_version: ProtocolVersion(oldest),
             newest_version: ProtocolVersion(newest),
             token,
@@ -107,6 +107,7 @@ fn hello() -> impl Strategy<Value = DeviceHello> {
             life: NodeLife(life),
             serves,
             classes,
+            connection,
         },
     )
 }
@@ -115,6 +116,7 @@ pub fn from_device() -> BoxedStrategy<FromDevice> {
     let held = prop_oneof![Just(Ok(())), not_run().prop_map(Err)];
     let call = (any::<u64>(), node(), rpc()).prop_map(|(number, to, rpc)| FromDevice::Call { number, to, rpc });
     let create = (any::<u64>(), begin(), bytes());
+    let going = (any::<u64>(), begin(), epoch(), node(), bytes());
     prop_oneof![
         hello().prop_map(FromDevice::Hello),
         call,
@@ -123,21 +125,61 @@ pub fn from_device() -> BoxedStrategy<FromDevice> {
         (any::<u64>(), begin()).prop_map(|(number, begin)| FromDevice::Begin { number, begin }),
         create.prop_map(|(number, begin, state)| FromDevice::Create { number, begin, state }),
         (any::<u64>(), held).prop_map(|(number, held)| FromDevice::Held { number, held }),
+        going.prop_map(|(number, begin, epoch, to, state)| FromDevice::Move { number, begin, epoch, to, state }),
+        (any::<u64>(), object(), epoch()).prop_map(|(number, object, epoch)| FromDevice::Keep {
+            number,
+            object,
+            epoch
+        }),
+        (object(), epoch()).prop_map(|(object, epoch)| FromDevice::Missing { object, epoch }),
+        any::<u64>().prop_map(|number| FromDevice::Ping { number }),
+        (any::<u64>(), part()).prop_map(|(number, part)| FromDevice::Part { number, part }),
+    ]
+    .boxed()
+}
+
+fn part() -> impl Strategy<Value = Part> {
+    (any::<u64>(), bytes()).prop_map(|(offset, bytes)| Part { offset, bytes })
+}
+
+pub fn peer() -> BoxedStrategy<PeerMessage> {
+    let class = (".{1,8}", declared()).prop_map(|(name, declared)| OfferedClass { name, declared });
+    let hello =
+        (id(), vec(class, 0..3)).prop_map(|(store, classes)| PeerHello { store: StoreIncarnation(store), classes });
+    let hold = (any::<u64>(), begin(), epoch(), bytes()).prop_map(|(number, begin, epoch, state)| Hold {
+        number,
+        begin,
+        epoch,
+        state,
+    });
+    let held = prop_oneof![node().prop_map(Ok), not_run().prop_map(Err)];
+    prop_oneof![
+        hello.prop_map(PeerMessage::Hello),
+        (any::<u64>(), node(), rpc()).prop_map(|(number, to, rpc)| PeerMessage::Call { number, to, rpc }),
+        (any::<u64>(), answer()).prop_map(|(number, answer)| PeerMessage::Answer { number, answer }),
+        (prop::option::of(node()), hold).prop_map(|(to, hold)| PeerMessage::Hold { to, hold }),
+        (any::<u64>(), held).prop_map(|(number, held)| PeerMessage::Held { number, held }),
+        (node(), object(), epoch()).prop_map(|(to, object, epoch)| PeerMessage::Serve { to, object, epoch }),
+        (node(), object(), epoch()).prop_map(|(to, object, epoch)| PeerMessage::Drop { to, object, epoch }),
+        (any::<u64>(), part()).prop_map(|(number, part)| PeerMessage::Part { number, part }),
     ]
     .boxed()
 }
 
 pub fn to_device() -> BoxedStrategy<ToDevice> {
-    let welcome = (any::<u32>(), id(), node(), node()).prop_map(|(version, store, device, server)| DeviceWelcome {
+    let welcome = (any::<u32>(), id(), node(), node(), any::<u64>());
+    let welcome = welcome.prop_map(|(version, store, device, server, lapses)| DeviceWelcome {
         version: ProtocolVersion(version),
         store: StoreIncarnation(store),
         device,
         server,
+        lapses,
     });
     let told = prop_oneof![
         placed().prop_map(TrackAnswer::Found),
         placed().prop_map(TrackAnswer::Begun),
         Just(TrackAnswer::Unknown),
+        Just(TrackAnswer::Lost),
         not_run().prop_map(TrackAnswer::Refused),
     ];
     let hold = (any::<u64>(), begin(), epoch(), bytes());
@@ -150,6 +192,8 @@ pub fn to_device() -> BoxedStrategy<ToDevice> {
         (object(), epoch()).prop_map(|(object, epoch)| ToDevice::Serve { object, epoch }),
         (object(), epoch()).prop_map(|(object, epoch)| ToDevice::Drop { object, epoch }),
         goodbye().prop_map(ToDevice::Goodbye),
+        any::<u64>().prop_map(|number| ToDevice::Pong { number }),
+        (any::<u64>(), part()).prop_map(|(number, part)| ToDevice::Part { number, part }),
     ]
     .boxed()
 }

@@ -9,7 +9,7 @@ use iolite_wire::journal::{CheckpointChunk, JournalRecord};
 use iolite_wire::logs::{LogEntry, LogState};
 use iolite_wire::message::{FromClient, FromGateway};
 use iolite_wire::node::{BetweenReplicas, FromReplica, NodesHello, ToReplica};
-use iolite_wire::objects::{FromDevice, ToDevice};
+use iolite_wire::objects::{FromDevice, PeerMessage, ToDevice};
 use iolite_wire::tabs::{FromTab, ToTab};
 use iolite_wire::{DecodeError, EncodeError, SessionDecoder, SessionEncoder};
 
@@ -41,6 +41,7 @@ pub enum Decoder {
     OutboxEntry,
     FromDevice,
     ToDevice,
+    Peer,
 }
 
 /// The messages of one session's direction, or records of one kind.
@@ -70,10 +71,11 @@ pub enum Content {
     OutboxEntry(Vec<OutboxEntry>),
     FromDevice(Vec<FromDevice>),
     ToDevice(Vec<ToDevice>),
+    Peer(Vec<PeerMessage>),
 }
 
 impl Decoder {
-    pub const ALL: [Decoder; 24] = [
+    pub const ALL: [Decoder; 25] = [
         Decoder::FromClient,
         Decoder::FromGateway,
         Decoder::Journal,
@@ -98,6 +100,7 @@ impl Decoder {
         Decoder::OutboxEntry,
         Decoder::FromDevice,
         Decoder::ToDevice,
+        Decoder::Peer,
     ];
 
     pub fn decode(self, frames: &[Vec<u8>]) -> Result<Content, DecodeError> {
@@ -135,6 +138,7 @@ impl Decoder {
             Decoder::OutboxEntry => Content::OutboxEntry(each(frames, OutboxEntry::decode)?),
             Decoder::FromDevice => Content::FromDevice(each(frames, FromDevice::decode)?),
             Decoder::ToDevice => Content::ToDevice(each(frames, ToDevice::decode)?),
+            Decoder::Peer => Content::Peer(each(frames, PeerMessage::decode)?),
         })
     }
 }
@@ -166,6 +170,7 @@ impl Content {
             Content::OutboxEntry(_) => Decoder::OutboxEntry,
             Content::FromDevice(_) => Decoder::FromDevice,
             Content::ToDevice(_) => Decoder::ToDevice,
+            Content::Peer(_) => Decoder::Peer,
         }
     }
 
@@ -201,6 +206,7 @@ impl Content {
             Content::OutboxEntry(entries) => entries.iter().map(OutboxEntry::encode).collect(),
             Content::FromDevice(messages) => messages.iter().map(FromDevice::encode).collect(),
             Content::ToDevice(messages) => messages.iter().map(ToDevice::encode).collect(),
+            Content::Peer(messages) => messages.iter().map(PeerMessage::encode).collect(),
         }
     }
 }

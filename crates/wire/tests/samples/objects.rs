@@ -5,8 +5,8 @@ use std::time::Duration;
 use iolite_values::{CoordinatorId, DeviceRight, Id, NodeId, NodeLife, NodeName, ObjectEpoch, ObjectName};
 use iolite_wire::message::{Goodbye, GoodbyeReason};
 use iolite_wire::objects::{
-    Answer, Begin, CallFailure, CallMode, Declared, DeviceHello, DeviceWelcome, FromDevice, NotRun,
-    OBJECTS_PROTOCOL_VERSION, OfferedClass, Placed, Rpc, RpcId, ToDevice, TrackAnswer,
+    Answer, Begin, CallFailure, CallMode, Declared, DeviceHello, DeviceWelcome, FromDevice, Hold, NotRun,
+    OBJECTS_PROTOCOL_VERSION, OfferedClass, Part, PeerHello, PeerMessage, Placed, Rpc, RpcId, ToDevice, TrackAnswer,
 };
 
 use super::session::store;
@@ -61,6 +61,7 @@ fn hello() -> FromDevice {
         life: NodeLife(2),
         serves: true,
         classes: vec![class],
+        connection: 3,
     })
 }
 
@@ -110,6 +111,33 @@ fn from_device() -> Vec<FromDevice> {
         FromDevice::Create { number: 4, begin: begin(), state: vec![0xa0] },
         FromDevice::Held { number: 5, held: Ok(()) },
         FromDevice::Held { number: 7, held: Err(NotRun::Busy) },
+        FromDevice::Move { number: 8, begin: begin(), epoch: ObjectEpoch(2), to: server(), state: vec![0xa0] },
+        FromDevice::Keep { number: 9, object: object("User", "ann"), epoch: ObjectEpoch(2) },
+        FromDevice::Missing { object: object("User", "ann"), epoch: ObjectEpoch(2) },
+        FromDevice::Ping { number: 10 },
+        FromDevice::Part { number: 11, part: part() },
+    ]
+}
+
+fn part() -> Part {
+    Part { offset: 3, bytes: vec![1, 2] }
+}
+
+fn from_peers() -> Vec<PeerMessage> {
+    let (object, epoch, to) = (object("TodoList", "home"), ObjectEpoch(2), device());
+    let hold = Hold { number: 3, begin: begin(), epoch, state: vec![0xa0] };
+    let classes = vec![OfferedClass { name: "TodoList".into(), declared: begin().declared }];
+    vec![
+        PeerMessage::Hello(PeerHello { store: store(), classes }),
+        PeerMessage::Call { number: 1, to, rpc: rpc() },
+        PeerMessage::Answer { number: 2, answer: Answer::NotHere },
+        PeerMessage::Hold { to: Some(to), hold: hold.clone() },
+        PeerMessage::Hold { to: None, hold },
+        PeerMessage::Held { number: 3, held: Ok(to) },
+        PeerMessage::Held { number: 4, held: Err(NotRun::Busy) },
+        PeerMessage::Serve { to, object: object.clone(), epoch },
+        PeerMessage::Drop { to, object, epoch },
+        PeerMessage::Part { number: 5, part: part() },
     ]
 }
 
@@ -123,6 +151,7 @@ fn to_device() -> Vec<ToDevice> {
             store: store(),
             device: device(),
             server: server(),
+            lapses: 1,
         }),
         ToDevice::Run { number: 1, rpc: rpc() },
         ToDevice::Answer { number: 2, answer: Answer::Returned(vec![0xf6]) },
@@ -132,14 +161,18 @@ fn to_device() -> Vec<ToDevice> {
         told(4, TrackAnswer::Found(placed())),
         told(5, TrackAnswer::Begun(placed())),
         told(6, TrackAnswer::Unknown),
+        told(10, TrackAnswer::Lost),
         told(7, TrackAnswer::Refused(NotRun::NoHostForClass)),
         ToDevice::Goodbye(goodbye),
+        ToDevice::Pong { number: 8 },
+        ToDevice::Part { number: 9, part: part() },
     ]
 }
 
 pub fn all() -> Vec<(&'static str, &'static str, Content)> {
     let from = |name, comment, at: usize| (name, comment, Content::FromDevice(vec![from_device().swap_remove(at)]));
     let to = |name, comment, at: usize| (name, comment, Content::ToDevice(vec![to_device().swap_remove(at)]));
+    let peer = |name, comment, at: usize| (name, comment, Content::Peer(vec![from_peers().swap_remove(at)]));
     let moved = Answer::Moved { to: server(), epoch: ObjectEpoch(5) };
     let round = Answer::Failed(CallFailure::NotRun(NotRun::WouldDeadlock(vec![object("A", "1"), object("B", "2")])));
     vec![
@@ -174,5 +207,14 @@ pub fn all() -> Vec<(&'static str, &'static str, Content)> {
         to("device_serve", "an epoch is committed", 4),
         to("device_told", "an object was there", 6),
         to("object_placed", "a row", 7),
+        from("device_move", "an object goes elsewhere", 8),
+        from("device_keep", "an object stays", 9),
+        from("device_ping", "a question whether the connection stands", 11),
+        from("device_part", "a part of a state", 12),
+        ("peer_frame", "every message between servers", Content::Peer(from_peers())),
+        peer("peer_hello", "a server with a class", 0),
+        peer("peer_hold", "an object for one node", 3),
+        peer("peer_held", "an object is held", 5),
+        peer("peer_serve", "an epoch is committed", 7),
     ]
 }

@@ -74,6 +74,8 @@ pub enum ConfigProblem {
     BlobsOfStore,
     #[error(transparent)]
     Centre(#[from] super::centre::CentreProblem),
+    #[error(transparent)]
+    Objects(#[from] super::objects::ObjectsProblem),
     #[error("`origins`: {0}")]
     Origin(#[from] NotAnOrigin),
     #[error("there is no replica {} in the cluster's file: add it, or correct the number", id.0)]

@@ -16,6 +16,7 @@ use super::blobs::{BlobsConfig, BlobsTable};
 use super::centre::{CentreConfig, CentreProblem, CentreTable};
 use super::cluster::Cluster;
 use super::error::{ConfigError, ConfigProblem, read};
+use super::objects::{ObjectsConfig, ObjectsProblem, ObjectsTable};
 use crate::Directory;
 use crate::data_directory::is_data_directory;
 use crate::names::{FIRST_NUMBER_OF_COMMANDS, NodeRole};
@@ -44,8 +45,10 @@ pub struct Faults {
     pub hold_unsynced: bool,
     /// A file of microseconds by which its wall clock is wrong.
     pub clock_shift_file: Option<PathBuf>,
-    /// What this gateway does without, so that its use is measured.
+    /// The means that this gateway does without, so that its use is measured.
     pub without: Without,
+    /// A class of which no user may do anything at this gateway.
+    pub deny_class: Option<String>,
 }
 
 #[derive(Clone, Debug)]
@@ -86,6 +89,8 @@ pub struct GatewayConfig {
     pub blobs: Option<BlobsConfig>,
     /// The group of data centres that it is of. None: this one is alone.
     pub centre: Option<Box<CentreConfig>>,
+    /// Its part in objects. None: it serves none.
+    pub objects: Option<ObjectsConfig>,
 }
 
 /// Whether clients make the schema grow.
@@ -121,6 +126,8 @@ pub struct NodeFile {
     pub blobs: Option<BlobsTable>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub centre: Option<CentreTable>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub objects: Option<ObjectsTable>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -133,6 +140,9 @@ pub struct FaultsTable {
     /// For measurements: what a gateway of the replicated store does without.
     #[serde(default, skip_serializing_if = "WithoutWord::is_nothing")]
     pub without: WithoutWord,
+    /// A class of objects of which this gateway lets no user do anything: rights come with access lists.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deny_class: Option<String>,
 }
 
 /// [`Without`], as it is written.
@@ -225,18 +235,27 @@ impl NodeConfig {
         let role = match (file.store, file.gateway) {
             (Some(_), None) if file.blobs.is_some() => return Err(ConfigProblem::BlobsOfStore),
             (Some(_), None) if file.centre.is_some() => return Err(CentreProblem::OfStore.into()),
+            (Some(_), None) if file.objects.is_some() => return Err(ObjectsProblem::OfStore.into()),
             (Some(store), None) => RoleConfig::Store(StoreConfig::of(store, directory.cluster(), folder)?),
+            (None, Some(_)) if file.centre.is_some() && file.objects.is_some() => {
+                return Err(ObjectsProblem::WithCentre.into());
+            }
             (None, Some(gateway)) => {
+                let objects = file.objects.map(ObjectsConfig::of).transpose()?;
                 let centre = file.centre.map(|centre| CentreConfig::of(centre, folder).map(Box::new)).transpose()?;
-                RoleConfig::Gateway(GatewayConfig { centre, ..GatewayConfig::of(gateway, file.blobs, folder)? })
+                RoleConfig::Gateway(GatewayConfig {
+                    centre,
+                    objects,
+                    ..GatewayConfig::of(gateway, file.blobs, folder)?
+                })
             }
             (None, None) => return Err(ConfigProblem::NoRole),
             (Some(_), Some(_)) => return Err(ConfigProblem::TwoRoles),
         };
         let pid_file = file.pid_file.map(|file| folder.join(file));
-        let FaultsTable { hold_unsynced, clock_shift_file, without } = file.faults;
+        let FaultsTable { hold_unsynced, clock_shift_file, without, deny_class } = file.faults;
         let clock_shift_file = clock_shift_file.map(|file| folder.join(file));
-        let faults = Faults { hold_unsynced, clock_shift_file, without: without.into() };
+        let faults = Faults { hold_unsynced, clock_shift_file, without: without.into(), deny_class };
         Ok(NodeConfig { directory, security, delay, pid_file, faults, role })
     }
 }
@@ -302,8 +321,8 @@ impl GatewayConfig {
         let origins = Origins::new(&table.origins)?;
         let blobs = blobs.map(|blobs| BlobsConfig::of(blobs, folder)).transpose()?;
         let GatewayTable { listen, tells_token, schemas, .. } = table;
-        let (secrets, centre) = (Vec::new(), None);
-        Ok(GatewayConfig { id, listen, token, tells_token, app, secrets, origins, schemas, blobs, centre })
+        let (secrets, centre, objects) = (Vec::new(), None, None);
+        Ok(GatewayConfig { id, listen, token, tells_token, app, secrets, origins, schemas, blobs, centre, objects })
     }
 
     /// This file, the token and these, each with the folder that it is in.
@@ -374,6 +393,14 @@ mod tests {
             (format!("{head}delay_ms = 1e19\n{store}"), "at most 60000"),
             (format!("{head}delay_ms = nan\n{store}"), "at most 60000"),
             (format!("{head}[store]\nnumber = 4\ndata = \"data\""), "no replica 4"),
+            (format!("{head}{store}[objects]\nlisten = \"127.0.0.1:1\""), "[objects] is for gateways"),
+            (
+                format!(
+                    "{head}{}[objects]\nlisten = \"127.0.0.1:1\"\n[centre]\ngroup = \"shop\"\nname = \"eu\"",
+                    gateway.replace("4032", "0")
+                ),
+                "a move of an object would wait for other data centres",
+            ),
             (format!("{head}{store}[centre]\ngroup = \"shop\"\nname = \"eu\""), "[centre] is for gateways"),
             (format!("{head}[store]\nnumber = 0\ndata = \"d\"\ndurable = \"yes\""), "unknown field `durable`"),
         ] {

@@ -9,5 +9,6 @@ mod cut_off;
 mod members;
 mod moving;
 mod nodes;
+mod objects;
 mod places;
 mod torture;

@@ -52,6 +52,9 @@ async fn nodes_are_restarted_one_after_the_other_while_clients_go_on() {
     }
     let acknowledged = marking.end().await;
     marks::come_to(&open(&cluster, 0), &acknowledged).await;
+    let answer = cluster.get("gateway-0", "/objects");
+    assert!(answer.starts_with("HTTP/1.1 404") && answer.contains("write [objects] into its file"), "{answer}");
+    assert_eq!(cluster.metric("gateway-0", "iolite_object_tracking_requests_total"), 0, "it has no tracking");
     let metrics = cluster.metrics("store-1");
     for told in ["iolite_replica_takes_part 1", "iolite_replica_fetches 0", "iolite_replica_epoch 0", "class=\"fsync\""]
     {

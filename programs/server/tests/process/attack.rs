@@ -6,5 +6,6 @@ mod contents;
 mod frames;
 mod greed;
 mod greedy_queries;
+mod objects;
 mod readers;
 mod witness;

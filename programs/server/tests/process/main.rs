@@ -12,6 +12,7 @@ mod data_folder;
 mod durable_files;
 mod earlier_data;
 mod limits_page;
+mod object_calls;
 mod objects;
 mod operations;
 mod server;

@@ -7,6 +7,7 @@ pub mod local;
 pub mod marks;
 #[path = "../../../../crates/wire/tests/hostile_parts/mutation.rs"]
 pub mod mutation;
+pub mod objects;
 #[path = "../../../../sdks/rust/tests/sockets/raw_session.rs"]
 pub mod raw_session;
 pub mod up;

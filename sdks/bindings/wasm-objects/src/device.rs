@@ -7,7 +7,10 @@
 use std::time::Duration;
 
 use iolite_machine::{Instant, Machine, Now, WallTime};
-use iolite_objects::{Call, Device as Machinery, DeviceInput, DeviceSettings, Ended, FromApp, Placing, RunId, Ticket};
+use iolite_objects::limits::STATE_BYTES_MAX;
+use iolite_objects::{
+    Broken, Call, Device as Machinery, DeviceInput, DeviceSettings, Ended, FromApp, Placing, RunId, Ticket,
+};
 use iolite_values::{Id, ObjectName};
 use iolite_wire::limits::{Limit, METHOD, OBJECT_BYTES, REASON};
 use iolite_wire::objects::{Begin, CallMode, NotRun, ToDevice};
@@ -51,6 +54,7 @@ impl Device {
             token: token.to_owned(),
             serves,
             classes: classes.all.clone(),
+            broken: Broken::Nothing,
         };
         Ok(Device { device: Machinery::new(now, settings), now })
     }
@@ -143,7 +147,7 @@ impl Device {
         here: bool,
     ) -> Result<(), JsValue> {
         let begin = Begin { object: object(class, id)?, declared: declared(version, devices)? };
-        fits(&state, "the state")?;
+        state_fits(&state)?;
         let placing = if here { Placing::Here } else { Placing::AtServer };
         let ticket = Ticket(ticket as u64);
         self.handle(DeviceInput::App(FromApp::Create { ticket, begin, state, placing }));
@@ -167,6 +171,16 @@ impl Device {
     pub fn restored(&mut self, class: &str, id: &str, problem: Option<String>) -> Result<(), JsValue> {
         let (object, restored) = (object(class, id)?, problem.map(reason).map_or(Ok(()), Err));
         self.handle(DeviceInput::App(FromApp::Restored { object, restored }));
+        Ok(())
+    }
+
+    /// Answers `Save`: the state, or why there is none.
+    ///
+    /// # Errors
+    /// No object has such a name.
+    pub fn saved(&mut self, class: &str, id: &str, state: Vec<u8>, problem: Option<String>) -> Result<(), JsValue> {
+        let (object, state) = (object(class, id)?, problem.map(reason).map_or(Ok(state), Err));
+        self.handle(DeviceInput::App(FromApp::Saved { object, state }));
         Ok(())
     }
 
@@ -255,6 +269,14 @@ fn object(class: &str, id: &str) -> Result<ObjectName, JsValue> {
 
 fn fits(bytes: &[u8], what: &str) -> Result<(), JsValue> {
     too_large(bytes, what).map_or(Ok(()), |problem| Err(not_run(&NotRun::TooLarge(problem))))
+}
+
+fn state_fits(state: &[u8]) -> Result<(), JsValue> {
+    if state.len() <= STATE_BYTES_MAX {
+        return Ok(());
+    }
+    let problem = format!("the state has {} bytes as CBOR, and may have {STATE_BYTES_MAX}", state.len());
+    Err(not_run(&NotRun::TooLarge(problem)))
 }
 
 fn too_large(bytes: &[u8], what: &str) -> Option<String> {

@@ -20,6 +20,8 @@ pub enum OutputKind {
     Restore,
     /// The class, the id.
     Forget,
+    /// The class, the id.
+    Save,
     /// The run; the class, the id; the method, the arguments; for whom it runs.
     Run,
     /// The ticket; the result, or `undefined`; the failure, or `undefined`.
@@ -62,6 +64,8 @@ fn of_app(output: ToApp) -> Array {
             array(OutputKind::Restore, [class, id, bytes(&state)])
         }
         ToApp::Forget { object } => array(OutputKind::Forget, parts(&object)),
+        ToApp::Save { object } => array(OutputKind::Save, parts(&object)),
+        ToApp::Moved(..) => unreachable!("JavaScript asks for no move"),
         ToApp::Run(run, of) => to_run(run, of),
         ToApp::Answered(ticket, Ok(result)) => {
             array(OutputKind::Answered, [number(ticket), bytes(&result), JsValue::UNDEFINED])

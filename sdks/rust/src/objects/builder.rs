@@ -129,6 +129,7 @@ impl HostBuilder {
             token: token.to_owned(),
             serves: self.serves,
             classes: self.kernel_classes(),
+            broken: iolite_objects::Broken::Nothing,
         };
         let address = beside(url, "objects");
         let (task, mut news) = HostTask::start(settings, address.clone(), node.clone(), &self.classes);

@@ -61,13 +61,16 @@ pub(crate) struct AnyClass {
     pub(crate) class: fn() -> Class,
     /// Makes an object of its state.
     pub(crate) restore: fn(&[u8], &Weak<Node>) -> Result<Instance, String>,
+    /// The state of an object of which no method runs.
+    pub(crate) save: fn(&Instance) -> Result<Vec<u8>, String>,
     /// Begins a method of an object of the class.
     pub(crate) run: fn(Instance, &str, Vec<u8>, Context) -> Outcome,
 }
 
 impl AnyClass {
     pub(crate) fn of<T: Methods>() -> AnyClass {
-        AnyClass { name: T::NAME, devices: T::DEVICES, class: class::<T>, restore: restore::<T>, run: run::<T> }
+        let (restore, save, run) = (restore::<T>, save::<T>, run::<T>);
+        AnyClass { name: T::NAME, devices: T::DEVICES, class: class::<T>, restore, save, run }
     }
 }
 
@@ -79,6 +82,12 @@ fn class<T: Methods>() -> Class {
 fn restore<T: Methods>(state: &[u8], host: &Weak<Node>) -> Result<Instance, String> {
     let object: T = cbor::decode(state, host)?;
     Ok(Arc::new(RwLock::new(object)))
+}
+
+fn save<T: Methods>(instance: &Instance) -> Result<Vec<u8>, String> {
+    let object = instance.downcast_ref::<RwLock<T>>().expect("the runner keeps what the same class has restored");
+    let object = object.try_read().map_err(|_| "a method has it still".to_owned())?;
+    cbor::encode_canonical(&*object)
 }
 
 fn run<T: Methods>(instance: Instance, method: &str, arguments: Vec<u8>, context: Context) -> Outcome {

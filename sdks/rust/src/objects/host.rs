@@ -7,8 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use iolite_host::random_id;
+use iolite_objects::limits::STATE_BYTES_MAX;
 use iolite_objects::{CallError as FromKernel, Created, Placing};
-use iolite_values::{DeviceRight, Id, ObjectName};
+use iolite_values::{DeviceRight, Id, NodeId, ObjectName};
 use iolite_wire::objects::{Begin, NotRun};
 
 use super::builder::HostBuilder;
@@ -16,7 +17,7 @@ use super::call_error::CallError;
 use super::cbor;
 use super::class::{AnyClass, Object, declared};
 use super::create_error::CreateError;
-use super::generated::past_limit;
+
 use super::host_error::HostError;
 use super::host_task::HostTask;
 use super::node::Node;
@@ -126,10 +127,21 @@ impl Host {
         Ok(placed.map(|_| self.own_ref(name)))
     }
 
+    /// Moves an object that is at this host to another node. Managers are going to do that; today it is for tests.
+    ///
+    /// # Errors
+    /// [`CallError`]: it is not here, or the other node cannot have it.
+    #[doc(hidden)]
+    pub async fn move_to<T: Object>(&self, object: &Ref<T>, to: NodeId) -> Result<(), CallError> {
+        let moved = self.shared.node.move_to(Ref::name(object).clone(), to).await;
+        moved.map(drop).map_err(CallError::of_question)
+    }
+
     async fn create_named<T: Object>(&self, object: ObjectName, value: &T) -> Result<Created, CreateError> {
         let state =
             cbor::encode_canonical(value).map_err(|problem| CreateError::State { object: object.clone(), problem })?;
-        if let Some(limit) = past_limit(state.len()) {
+        if state.len() > STATE_BYTES_MAX {
+            let limit = format!("at most {STATE_BYTES_MAX} bytes of a state, not {}", state.len());
             return Err(CallError::NotRun(super::NotRun::TooLarge { limit }).into());
         }
         let begin = Begin { object: object.clone(), declared: declared::<T>() };

@@ -8,12 +8,13 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use iolite_objects::{Call, CallError, CallResult, Created, FromApp, Placing, Ticket, ToKernel};
-use iolite_values::ObjectName;
+use iolite_values::{NodeId, ObjectName};
 use iolite_wire::objects::{Begin, NotRun, Placed};
 use tokio::sync::oneshot;
 
 pub(crate) type CreateResult = Result<Created, CallError>;
 pub(crate) type FindResult = Result<Option<Placed>, CallError>;
+pub(crate) type MoveResult = Result<Placed, CallError>;
 
 #[derive(Debug)]
 pub(crate) struct Node {
@@ -42,6 +43,7 @@ enum Answer {
     Call(oneshot::Sender<CallResult>),
     Created(oneshot::Sender<CreateResult>),
     Found(oneshot::Sender<FindResult>),
+    Moved(oneshot::Sender<MoveResult>),
 }
 
 /// An object whose host has ended is not its any more.
@@ -94,6 +96,12 @@ impl Node {
         async move { answer.await.unwrap_or(Err(ENDED)) }
     }
 
+    /// Has an object that is here go to another node.
+    pub(crate) fn move_to(&self, object: ObjectName, to: NodeId) -> impl Future<Output = MoveResult> + Send + use<> {
+        let answer = self.ask(Answer::Moved, |ticket| FromApp::Move { ticket, object, to });
+        async move { answer.await.unwrap_or(Err(ENDED)) }
+    }
+
     fn ask<T>(
         &self,
         waits: impl FnOnce(oneshot::Sender<T>) -> Answer,
@@ -139,6 +147,12 @@ impl Node {
         }
     }
 
+    pub(crate) fn moved(&self, ticket: Ticket, result: MoveResult) {
+        if let Some(Answer::Moved(sender)) = self.take(ticket) {
+            let _ = sender.send(result);
+        }
+    }
+
     /// The host has ended: nobody waits longer, and nothing is asked again.
     pub(crate) fn close(&self) {
         let before = std::mem::replace(&mut *self.waiting(), Waiting::Closed);
@@ -170,6 +184,7 @@ impl Answer {
             Answer::Call(sender) => drop(sender.send(Err(error))),
             Answer::Created(sender) => drop(sender.send(Err(error))),
             Answer::Found(sender) => drop(sender.send(Err(error))),
+            Answer::Moved(sender) => drop(sender.send(Err(error))),
         }
     }
 }

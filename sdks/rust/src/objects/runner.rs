@@ -52,6 +52,17 @@ impl Runner {
         (self.to_kernel)(FromApp::Restored { object, restored });
     }
 
+    /// The state of an object that is to move.
+    fn save(&self, object: ObjectName) {
+        let parts = self.classes.get(object.class()).zip(self.instances.get(&object));
+        let state = match parts {
+            // An app's own way to write a value may panic.
+            Some((class, instance)) => caught(|| (class.save)(instance)).unwrap_or_else(Err),
+            None => Err(format!("this host has no object {object}")),
+        };
+        (self.to_kernel)(FromApp::Saved { object, state });
+    }
+
     fn run(&self, id: RunId, run: Run) {
         let Run { object, method, arguments, mode: _, caller } = run;
         let parts = self.classes.get(object.class()).zip(self.instances.get(&object));
@@ -94,6 +105,8 @@ impl AppSide for Runner {
             ToApp::Answered(ticket, result) => self.node.answered(ticket, result),
             ToApp::Created(ticket, result) => self.node.created(ticket, result),
             ToApp::Found(ticket, result) => self.node.found(ticket, result),
+            ToApp::Save { object } => self.save(object),
+            ToApp::Moved(ticket, result) => self.node.moved(ticket, result),
         }
     }
 }

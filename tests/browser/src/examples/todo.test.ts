@@ -1,17 +1,22 @@
 /** A to-do list that lives in Node, beside the server: `iolite dev --objects`. */
 
+import { utimes } from "node:fs/promises";
 import { test } from "node:test";
 
 import { type IoliteServer, startIolite } from "../ioliteServer.js";
+import { repositoryPath } from "../repository.js";
 import { onStageOf } from "../stage.js";
 import { until, untilEqual } from "../until.js";
 import { Visitor } from "../visitor.js";
 import { PHONE, savePicture } from "./stage.js";
 
+const OBJECTS = "examples/todo/objects.js";
+const SERVES = "serves TodoList";
+
 /** Resolves when Node has come to the server. */
 async function start(): Promise<IoliteServer> {
-  const server = await startIolite({ app: "examples/todo/dist", objects: "examples/todo/objects.js" });
-  await until("Node serves lists", async () => server.printed().includes("serves TodoList")).catch(async (error: unknown) => {
+  const server = await startIolite({ app: "examples/todo/dist", objects: OBJECTS });
+  await until("Node serves lists", async () => server.printed().includes(SERVES)).catch(async (error: unknown) => {
     await server.stop();
     throw new Error(`no Node serves lists:\n${server.printed()}`, { cause: error });
   });
@@ -33,8 +38,8 @@ async function untilList(person: Visitor, wanted: readonly string[]): Promise<vo
   await untilEqual(`the list at ${person.name}`, shown, wanted.join("\n"));
 }
 
-test("two pages share a list that lives in Node", () =>
-  onStageOf({ start, Person: Visitor }, async ({ person }) => {
+test("two pages share a list that lives in Node, and a new one after Node was started again", () =>
+  onStageOf({ start, Person: Visitor }, async ({ server, person }) => {
     const [ada, ben] = await Promise.all([person("Ada"), person("Ben", PHONE)]);
     await add(ada, "milk");
     await untilList(ben, ["milk"]);
@@ -43,5 +48,13 @@ test("two pages share a list that lives in Node", () =>
     for (const one of [ada, ben]) {
       await untilList(one, ["✓ milk", "bread"]);
       await savePicture(one, `todo-${one.name.toLowerCase()}`);
+    }
+    const now = new Date();
+    await utimes(repositoryPath(OBJECTS), now, now);
+    await until("Node serves lists again", async () => server.printed().split(SERVES).length === 3);
+    await Promise.all([ada, ben].map(({ page }) => page.reload()));
+    await add(ada, "bread");
+    for (const one of [ada, ben]) {
+      await untilList(one, ["bread"]);
     }
   }));

@@ -13,6 +13,7 @@ import { Device, OutputKind } from "../wasm/iolite_wasm_objects.js";
 export interface DeviceEvents {
   restore(className: string, id: string, state: Uint8Array): void;
   forget(className: string, id: string): void;
+  save(className: string, id: string): void;
   run(run: number, className: string, id: string, method: string, args: Uint8Array, caller: string): void;
   answered(ticket: number, result: Uint8Array | undefined, failure: unknown): void;
   created(ticket: number, isNew: boolean, failure: unknown): void;
@@ -100,6 +101,8 @@ export class DeviceLoop {
         return events.restore(...(rest as unknown as Parameters<DeviceEvents["restore"]>));
       case OutputKind.Forget:
         return events.forget(...(rest as unknown as Parameters<DeviceEvents["forget"]>));
+      case OutputKind.Save:
+        return events.save(...(rest as unknown as Parameters<DeviceEvents["save"]>));
       case OutputKind.Run:
         return events.run(...(rest as unknown as Parameters<DeviceEvents["run"]>));
       case OutputKind.Answered:

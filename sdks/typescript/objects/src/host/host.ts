@@ -237,6 +237,7 @@ export class Host implements ObjectHost, Caller {
     return {
       restore: (className: string, id: string, state: Uint8Array) => this.#instances.restore(className, id, state),
       forget: (className: string, id: string) => this.#instances.forget(className, id),
+      save: (className: string, id: string) => this.#instances.save(className, id),
       run: (number: number, className: string, id: string, method: string, args: Uint8Array, caller: string) =>
         this.#instances.run({ number, className, id, method, args, caller }),
       answered: (number: number, result: Uint8Array | undefined, failure: unknown) =>

@@ -7,7 +7,7 @@
  */
 
 import { decodeArguments, decodeState } from "../cbor/decode.js";
-import { encodeResult, encodeThrown } from "../cbor/encode.js";
+import { encodeResult, encodeState, encodeThrown } from "../cbor/encode.js";
 import type { Definition } from "../define/definition.js";
 import { type Caller, makeRef } from "../refs.js";
 import type { Instance, Run, RunScope } from "../runs.js";
@@ -54,6 +54,22 @@ export class Instances {
 
   forget(className: string, id: string): void {
     this.#held.delete(`${className}/${id}`);
+  }
+
+  /** The state of an object that is to move. None of its methods runs. */
+  save(className: string, id: string): void {
+    let state: Uint8Array = new Uint8Array();
+    let problem: string | undefined;
+    try {
+      const held = this.#held.get(`${className}/${id}`);
+      if (held === undefined) {
+        throw new TypeError("it is not here");
+      }
+      state = encodeState(held.object, className);
+    } catch (error) {
+      problem = `the state of ${className} ${id} cannot be written: ${messageOf(error)}`;
+    }
+    this.tell((device) => device.saved(className, id, state, problem));
   }
 
   run(call: Call): void {

@@ -1,0 +1,90 @@
+//! Objects that a server has this node hold: taken, and served when their epoch is committed.
+
+use iolite_values::{ObjectEpoch, ObjectName};
+use iolite_wire::objects::{Begin, NotRun};
+
+use super::instances::Stage;
+use super::{IncomingId, Kernel, KernelOutput};
+use crate::limits::INSTANCES_MAX;
+use crate::{Broken, ToApp};
+
+impl Kernel {
+    pub(super) fn on_hold(&mut self, id: IncomingId, begin: Begin, epoch: ObjectEpoch, state: Vec<u8>) {
+        let class = self.class(begin.object.class());
+        let refused = match class {
+            None => Some(NotRun::NoHostForClass),
+            Some(class) if class.declared.version != begin.declared.version => {
+                Some(NotRun::WrongVersion(class.declared.version))
+            }
+            Some(_) if self.instances.len() >= INSTANCES_MAX || self.instances.is_here(&begin.object) => {
+                Some(NotRun::Busy)
+            }
+            Some(_) => None,
+        };
+        if let Some(why) = refused {
+            return self.emit(KernelOutput::Held(id, Err(why)));
+        }
+        self.instances.load(&begin.object, begin.declared, epoch, Stage::Loading(id));
+        self.emit(KernelOutput::App(ToApp::Restore { object: begin.object, state }));
+    }
+
+    pub(super) fn on_restored(&mut self, object: &ObjectName, restored: Result<(), String>) {
+        match self.instances.stage(object) {
+            Some(Stage::Beginning) => {
+                self.instances.set_stage(object, Stage::Begun);
+                self.beginning_restored(object, restored);
+            }
+            Some(Stage::Loading(id)) => {
+                let held = restored.map_err(NotRun::BadArguments);
+                match &held {
+                    Ok(()) => self.hold(object),
+                    Err(_) => self.remove_instance(object),
+                }
+                self.emit(KernelOutput::Held(id, held));
+            }
+            Some(
+                Stage::Begun
+                | Stage::Held
+                | Stage::Ready
+                | Stage::Draining
+                | Stage::Saving
+                | Stage::Leaving
+                | Stage::Keeping
+                | Stage::Unsure,
+            )
+            | None => {}
+        }
+    }
+
+    fn hold(&mut self, object: &ObjectName) {
+        let now = self.now;
+        self.instances.set_held(object, now);
+        self.ask_later(object);
+        if self.settings.broken == Broken::ServeBeforeCommit
+            && let Some((_, epoch)) = self.instances.standing(object)
+        {
+            self.serve(object, epoch.max(ObjectEpoch(1)));
+        }
+    }
+
+    pub(super) fn on_serve(&mut self, object: &ObjectName, epoch: ObjectEpoch) {
+        if self.is_held_for(object, epoch) {
+            self.serve(object, epoch);
+        }
+    }
+
+    pub(super) fn on_drop(&mut self, object: &ObjectName, epoch: ObjectEpoch) {
+        if self.is_held_for(object, epoch) {
+            self.end_loading(object);
+            self.remove_instance(object);
+        }
+    }
+
+    /// A new object is held for whatever epoch its row gets.
+    fn is_held_for(&self, object: &ObjectName, epoch: ObjectEpoch) -> bool {
+        match self.instances.standing(object) {
+            Some((Stage::Held | Stage::Loading(_), held)) => held == ObjectEpoch(0) || held == epoch,
+            Some(_) | None => false,
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! The door of rights: the server's process says what the user of a session may do.
+//!
+//! Invariant: nothing of a session that needs a right is done before the door has said yes. A yes is kept for the session, so a call in the steady state asks
+//! nobody.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use iolite_values::{NodeId, ObjectName};
+use iolite_wire::objects::{Answer, Begin, CallFailure, NotRun, Rpc, ToDevice, TrackAnswer};
+
+use super::asking::Asked;
+use super::holds::{HoldFor, ToHold};
+use super::{Asker, MayId, Server, ServerOutput, SessionId, TrackAsk};
+
+/// Something that a user may do with an object, or may not.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Right {
+    /// Call this method. A new object that a server places is a call of `new`.
+    Call { method: String },
+    /// Have a copy that only reads.
+    Read,
+    /// Own it, or have a copy that writes.
+    Hold,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Rights {
+    last: u64,
+    waiting: BTreeMap<MayId, (SessionId, ObjectName, Right, Guarded)>,
+    granted: BTreeMap<SessionId, BTreeSet<(ObjectName, Right)>>,
+}
+
+/// Yeses that are kept for a session. When there are more, the door is asked again.
+const KEPT: usize = 1_000;
+
+/// Something that waits for a right.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Guarded {
+    Call { number: u64, to: NodeId, rpc: Box<Rpc> },
+    Begin { number: u64, begin: Begin },
+    Create { number: u64, begin: Begin, state: Vec<u8> },
+    Hold(HoldFor, Box<ToHold>),
+}
+
+impl Server {
+    /// Does something once the user of the session may.
+    pub(super) fn guard(&mut self, session: SessionId, object: ObjectName, right: Right, guarded: Guarded) {
+        let key = (object, right);
+        if self.rights.granted.get(&session).is_some_and(|granted| granted.contains(&key)) {
+            return self.granted(session, guarded);
+        }
+        let (object, right) = key;
+        self.rights.last += 1;
+        let id = MayId(self.rights.last);
+        self.rights.waiting.insert(id, (session, object.clone(), right.clone(), guarded));
+        self.emit(ServerOutput::May(id, session, object, right));
+    }
+
+    pub(super) fn on_may(&mut self, id: MayId, may: bool) {
+        let Some((session, object, right, guarded)) = self.rights.waiting.remove(&id) else { return };
+        if !may {
+            return self.denied(session, guarded);
+        }
+        if self.sessions.is_open(session) {
+            let granted = self.rights.granted.entry(session).or_default();
+            if granted.len() >= KEPT {
+                granted.clear();
+            }
+            granted.insert((object, right));
+        }
+        self.granted(session, guarded);
+    }
+
+    fn granted(&mut self, session: SessionId, guarded: Guarded) {
+        match guarded {
+            Guarded::Hold(waits, to_hold) => self.hold_at_session(session, waits, *to_hold),
+            Guarded::Call { number, to, rpc } => self.relay(Asker::Session(session, number), to, *rpc),
+            Guarded::Begin { number, begin } => {
+                if let Some(at) = self.sessions.node(session) {
+                    self.ask(Asked::By(Asker::Session(session, number)), TrackAsk::Begin { begin, at });
+                }
+            }
+            Guarded::Create { number, begin, state } => self.place(Asker::Session(session, number), begin, state),
+        }
+    }
+
+    fn denied(&mut self, session: SessionId, guarded: Guarded) {
+        match guarded {
+            Guarded::Hold(waits, _) => self.hold_ended(waits, Err(NotRun::NotPermitted)),
+            Guarded::Call { number, .. } => {
+                let answer = Answer::Failed(CallFailure::NotRun(NotRun::NotPermitted));
+                self.relayed(Asker::Session(session, number), answer);
+            }
+            Guarded::Begin { number, .. } | Guarded::Create { number, .. } => self.not_permitted(session, number),
+        }
+    }
+
+    pub(super) fn not_permitted(&mut self, session: SessionId, number: u64) {
+        if self.sessions.is_open(session) {
+            self.send(session, ToDevice::Told { number, answer: TrackAnswer::Refused(NotRun::NotPermitted) });
+        }
+    }
+
+    pub(super) fn rights_closed(&mut self, session: SessionId) {
+        self.rights.granted.remove(&session);
+    }
+}

@@ -1,0 +1,75 @@
+//! Instances of nodes that were taken for lost, or whose store is another one, and rows that name a node which has nothing.
+
+#[allow(dead_code, reason = "each test file uses its own part of the world")]
+mod world;
+
+use std::time::Duration;
+
+use iolite_machine::{Machine, Now};
+use iolite_objects::{Created, FromApp, Placing, ServerInput, ServerOutput, Ticket, ToApp};
+use iolite_values::{DeviceRight, Id, ObjectEpoch, StoreIncarnation};
+use iolite_wire::objects::Begin;
+
+use self::world::{At, World, declared, object};
+
+#[test]
+fn a_move_that_is_refused_after_a_lapse_leaves_the_object_to_whom_its_row_names() {
+    let mut world = World::two([true, true]);
+    let one = world.device(true, true);
+    world.create(At::Server, "home", Placing::Here).expect("it begins");
+    world.keep(0);
+    let to = world.node(one);
+    let ticket = world.start_move(At::Server, "home", to);
+    world.pass(Duration::from_secs(3600));
+    // The second server has begun it anew meanwhile.
+    let mut placed = world.rows[&object("home")].clone();
+    (placed.epoch, placed.places) = (ObjectEpoch(2), vec![world.node(At::Second)]);
+    world.rows.insert(object("home"), placed.clone());
+    world.lease(0, Duration::from_secs(5));
+    world.pass(Duration::ZERO);
+    // The device, which was to hold it, is lost: the move is refused.
+    world.cut(0);
+    assert_eq!(world.app(At::Server).objects.len(), 0, "it is the second server's");
+    assert_eq!(world.app(At::Server).moved.remove(&ticket), Some(Ok(placed)));
+}
+
+#[test]
+fn devices_of_another_store_register_anew_and_what_they_held_is_gone() {
+    let mut world = World::new(true);
+    let one = world.device(false, true);
+    world.create(one, "home", Placing::Here).expect("it begins");
+    world.other_store(0);
+    world.pass(Duration::from_secs(2));
+    assert_eq!(world.app(one).objects.len(), 0);
+    assert!(world.call(one, "home", "add").is_err(), "it has no such object under this store");
+}
+
+#[test]
+fn an_object_whose_row_names_its_node_already_begins_by_a_commit_of_its_own() {
+    for placing in [Placing::Here, Placing::AtServer] {
+        let mut world = World::new(true);
+        world.create(At::Server, "home", Placing::Here).expect("it begins");
+        // The row of an object that is gone.
+        let stale = world.rows[&object("home")].clone();
+        world.rows.insert(object("other"), stale);
+        let created = world.create(At::Server, "other", placing);
+        let Ok(Created::New(placed)) = created else { panic!("it is new: {created:?}") };
+        assert_eq!(placed.epoch, ObjectEpoch(2), "whoever removes the row in the epoch before comes too late");
+        assert_eq!(world.rows[&object("other")], placed);
+        assert_eq!(world.call(At::Server, "other", "add"), Ok(vec![1]));
+    }
+}
+
+#[test]
+fn who_waits_for_an_object_that_is_being_made_hears_that_the_store_has_gone() {
+    let mut world = World::new(true);
+    let begin = Begin { object: object("home"), declared: declared(DeviceRight::Hold) };
+    let create = FromApp::Create { ticket: Ticket(7), begin, state: vec![0], placing: Placing::AtServer };
+    let now = Now::default();
+    // Its app has not made the object yet.
+    world.servers[0].handle(now, ServerInput::App(create));
+    world.servers[0].handle(now, ServerInput::Ready(StoreIncarnation(Id::from_u128(10))));
+    let ends = std::iter::from_fn(|| world.servers[0].poll());
+    let created = ends.filter(|output| matches!(output, ServerOutput::App(ToApp::Created(Ticket(7), Err(_)))));
+    assert_eq!(created.count(), 1);
+}
