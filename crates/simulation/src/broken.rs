@@ -8,6 +8,7 @@ use std::ops::RangeInclusive;
 use iolite_causal::Broken as BrokenCentre;
 use iolite_client::{Broken as BrokenClient, BrokenRows};
 use iolite_gateway::Broken as BrokenGateway;
+use iolite_objects::Broken as BrokenKernel;
 use iolite_replication::Broken as BrokenReplica;
 
 use crate::needs::Needs;
@@ -60,6 +61,12 @@ pub enum Broken {
     ShipFromHistory,
     AcknowledgeEarly,
     LetInBehind,
+    ServeBeforeCommit,
+    IgnoreEpoch,
+    ResendOnReconnect,
+    CountFromReceipt,
+    SnapshotWhileRunning,
+    BelieveTheStamp,
 }
 
 /// Who leaves the rule out.
@@ -70,6 +77,8 @@ enum Where {
     Client(BrokenClient),
     /// A data centre's part in its group.
     Centre(BrokenCentre),
+    /// A kernel of objects, or the machine around it.
+    Kernel(BrokenKernel),
     /// None of these: whoever hosts them does.
     Hosts,
 }
@@ -89,7 +98,7 @@ struct Variant {
 }
 
 /// All that can be taken out, in the order in which they are listed.
-const VARIANTS: [Variant; 40] = [
+const VARIANTS: [Variant; 46] = [
     Variant {
         broken: Broken::SkipReadValidation,
         name: "skip-read-validation",
@@ -411,6 +420,54 @@ const VARIANTS: [Variant; 40] = [
         needs: Needs::Centres,
         seeds: Some(1..=60),
     },
+    Variant {
+        broken: Broken::ServeBeforeCommit,
+        name: "serve-before-commit",
+        rule: "an object is served as soon as it is held, before its epoch is committed",
+        place: Where::Kernel(BrokenKernel::ServeBeforeCommit),
+        needs: Needs::Objects,
+        seeds: Some(1..=60),
+    },
+    Variant {
+        broken: Broken::IgnoreEpoch,
+        name: "ignore-epoch",
+        rule: "an instance goes on although a caller knows a later epoch, and rows are not looked at after a lapse",
+        place: Where::Kernel(BrokenKernel::IgnoreEpoch),
+        needs: Needs::Objects,
+        seeds: Some(1..=60),
+    },
+    Variant {
+        broken: Broken::ResendOnReconnect,
+        name: "resend-on-reconnect",
+        rule: "a call that was sent on a connection is sent again on the next one",
+        place: Where::Kernel(BrokenKernel::ResendOnReconnect),
+        needs: Needs::Objects,
+        seeds: Some(1..=60),
+    },
+    Variant {
+        broken: Broken::CountFromReceipt,
+        name: "count-from-receipt",
+        rule: "a device of the service counts its lease from when it hears of it, and not from when it asked",
+        place: Where::Kernel(BrokenKernel::CountFromReceipt),
+        needs: Needs::Objects,
+        seeds: Some(1..=60),
+    },
+    Variant {
+        broken: Broken::SnapshotWhileRunning,
+        name: "snapshot-while-running",
+        rule: "the state of an object that is to move is taken while a method writes",
+        place: Where::Kernel(BrokenKernel::SnapshotWhileRunning),
+        needs: Needs::Objects,
+        seeds: Some(1..=60),
+    },
+    Variant {
+        broken: Broken::BelieveTheStamp,
+        name: "believe-the-stamp",
+        rule: "the user that a device writes into its calls is believed",
+        place: Where::Kernel(BrokenKernel::BelieveTheStamp),
+        needs: Needs::Objects,
+        seeds: Some(1..=60),
+    },
 ];
 
 impl Broken {
@@ -472,6 +529,14 @@ impl Broken {
         match self.place() {
             Where::Centre(broken) => broken,
             _ => BrokenCentre::Nothing,
+        }
+    }
+
+    /// The rule that a kernel of objects leaves out.
+    pub fn of_kernel(self) -> BrokenKernel {
+        match self.place() {
+            Where::Kernel(broken) => broken,
+            _ => BrokenKernel::Nothing,
         }
     }
 

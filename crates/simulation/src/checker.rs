@@ -86,6 +86,16 @@ pub enum Invariant {
     Merged,
     /// A conflict is listed exactly while a kept call's base is another row than the confirmed one.
     Conflicts,
+    /// At most one node serves an object, and none in an epoch below one in which a method has started.
+    OneOwner,
+    /// Epochs of rows only grow, and who asks for a row gets one that was there.
+    Epochs,
+    /// A number that was put into an object and acknowledged is in every later list, and lists grow at their end only.
+    KeptWrites,
+    /// Everything that an app asks is answered once, and a call at its deadline at the latest.
+    Answered,
+    /// A method runs for the user of the session at which its call entered.
+    Caller,
 }
 
 impl fmt::Display for Violation {

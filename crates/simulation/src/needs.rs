@@ -31,6 +31,8 @@ pub enum Needs {
     Rows,
     /// The app of tables that merge, in front of one data centre: one replica, with the faults that a seed draws.
     Centres,
+    /// Servers and devices with objects, over a model of a store. It draws all by itself.
+    Objects,
 }
 
 /// A world of `iolite simulate --world`.
@@ -43,10 +45,12 @@ pub enum WorldKind {
     Rows,
     /// Tables that merge.
     Centres,
+    /// Objects that move.
+    Objects,
 }
 
 impl WorldKind {
-    pub const ALL: [WorldKind; 3] = [WorldKind::Main, WorldKind::Rows, WorldKind::Centres];
+    pub const ALL: [WorldKind; 4] = [WorldKind::Main, WorldKind::Rows, WorldKind::Centres, WorldKind::Objects];
 
     /// The name on the command line.
     pub fn name(self) -> &'static str {
@@ -54,6 +58,7 @@ impl WorldKind {
             WorldKind::Main => "main",
             WorldKind::Rows => "rows",
             WorldKind::Centres => "centres",
+            WorldKind::Objects => "objects",
         }
     }
 
@@ -66,6 +71,7 @@ impl WorldKind {
             WorldKind::Main => Needs::Anything,
             WorldKind::Rows => Needs::Rows,
             WorldKind::Centres => Needs::Centres,
+            WorldKind::Objects => Needs::Objects,
         }
     }
 }
@@ -85,7 +91,7 @@ const FRONT_CLOCK_MOST: i64 = 5_000_000;
 impl Needs {
     pub fn topology(self, drawn: Topology) -> Topology {
         match self {
-            Needs::Anything | Needs::Shelves | Needs::BusyApps | Needs::Rows => drawn,
+            Needs::Anything | Needs::Shelves | Needs::BusyApps | Needs::Rows | Needs::Objects => drawn,
             Needs::TwoClocks | Needs::LateOutcomes | Needs::Operators(_) | Needs::Game => {
                 Topology { shards: 1, replicas: 3 }
             }
@@ -97,7 +103,7 @@ impl Needs {
     /// What operators do.
     pub fn operators(self, drawn: Operators) -> Operators {
         match self {
-            Needs::Anything | Needs::Shelves | Needs::BusyApps | Needs::Rows => drawn,
+            Needs::Anything | Needs::Shelves | Needs::BusyApps | Needs::Rows | Needs::Objects => drawn,
             Needs::Operators(kind) => kind,
             Needs::TwoClocks | Needs::LateOutcomes | Needs::Views { .. } | Needs::Game | Needs::Centres => {
                 Operators::None
@@ -107,7 +113,7 @@ impl Needs {
 
     pub fn roughness(self, drawn: Roughness) -> Roughness {
         match self {
-            Needs::Anything | Needs::Shelves | Needs::Rows => drawn,
+            Needs::Anything | Needs::Shelves | Needs::Rows | Needs::Objects => drawn,
             Needs::BusyApps => drawn.calmed(),
             // Of a history that is lost nothing is promised.
             Needs::Centres => Roughness { history_lost: 0, ..drawn },
@@ -131,7 +137,7 @@ impl Needs {
     /// Few things to write, so that transactions meet.
     pub fn habits(self, drawn: Habits) -> Habits {
         match self {
-            Needs::Anything => drawn,
+            Needs::Anything | Needs::Objects => drawn,
             Needs::Shelves => Habits { calls: Calls::Shelves, ..drawn },
             Needs::BusyApps => Habits { busy: 120, watches_chairs: 1_000, ..drawn },
             Needs::Operators(_) => Habits { calls: ALL_KEYS, pause_ms: 40, ..drawn },
@@ -156,7 +162,7 @@ impl Needs {
 
     pub fn size(self, drawn: Size) -> Size {
         match self {
-            Needs::Anything | Needs::Shelves | Needs::BusyApps => drawn,
+            Needs::Anything | Needs::Shelves | Needs::BusyApps | Needs::Objects => drawn,
             Needs::TwoClocks | Needs::Views { .. } | Needs::LateOutcomes | Needs::Operators(_) => {
                 Size { clients: 5, fronts: CLOCKS.len(), ..drawn }
             }
@@ -175,6 +181,7 @@ impl Needs {
             | Needs::BusyApps
             | Needs::Views { .. }
             | Needs::LateOutcomes
+            | Needs::Objects
             | Needs::Rows => drawn,
             Needs::Game => 0,
             Needs::Centres => self.jumped_clock_of_front(drawn),
@@ -194,6 +201,7 @@ impl Needs {
             | Needs::Operators(_)
             | Needs::Game
             | Needs::LateOutcomes
+            | Needs::Objects
             | Needs::Rows => drawn,
         }
     }
@@ -212,6 +220,7 @@ impl Needs {
             | Needs::Operators(_)
             | Needs::Game
             | Needs::Rows
+            | Needs::Objects
             | Needs::Centres => 0,
         }
     }
@@ -226,6 +235,7 @@ impl Needs {
             | Needs::LateOutcomes
             | Needs::Operators(_)
             | Needs::Rows
+            | Needs::Objects
             | Needs::Centres => drawn,
             Needs::TwoClocks | Needs::Game => 0,
         }

@@ -10,6 +10,7 @@ use crate::centres::CentreEvent;
 use crate::counts::Counts;
 use crate::faults::Fault;
 use crate::needs::WorldKind;
+use crate::objects::ObjectEvent;
 use crate::occasions::Occasion;
 use crate::rows::RowEvent;
 use crate::run::{Outcome, run, run_whole, run_world};
@@ -52,6 +53,9 @@ pub struct Report {
     /// Counts of the world of tables that merge.
     #[serde(skip_serializing_if = "Counts::is_empty")]
     pub centre_events: Counts<CentreEvent>,
+    /// Counts of the world of objects.
+    #[serde(skip_serializing_if = "Counts::is_empty")]
+    pub object_events: Counts<ObjectEvent>,
     /// Judged by what this world has to meet.
     #[serde(skip)]
     pub world: WorldKind,
@@ -84,6 +88,8 @@ const ROW_EVENTS_OF_EACH_KIND: u64 = 100;
 const CENTRE_EVENTS_OF_EACH_KIND: u64 = 100;
 /// A run loses a data centre once at most, and has one away for long once at most.
 const CENTRES_GONE: u64 = 20;
+/// In the world of objects. Some kinds are rarer, and have to come once.
+const OBJECT_EVENTS_OF_EACH_KIND: u64 = 20;
 const SEEDS: u64 = 300;
 /// In fewer than so many, chance decides what is rare.
 const SEEDS_JUDGED_MIN: u64 = 60;
@@ -125,6 +131,7 @@ impl Report {
             occasions: Counts::default(),
             row_events: Counts::default(),
             centre_events: Counts::default(),
+            object_events: Counts::default(),
             world,
             trace_hash: String::new(),
             broken,
@@ -144,6 +151,7 @@ impl Report {
         self.occasions.merge(&outcome.occasions);
         self.row_events.merge(&outcome.row_events);
         self.centre_events.merge(&outcome.centre_events);
+        self.object_events.merge(&outcome.object_events);
         if let Some(violation) = outcome.violation {
             self.failed_seeds.push(outcome.seed);
             self.violated.get_or_insert_with(|| format!("{:?}", violation.invariant));
@@ -175,6 +183,10 @@ impl Report {
             WorldKind::Centres => too_rare("the event", &self.centre_events, &CentreEvent::ALL, |event| {
                 self.share(centre_events_wanted(event))
             }),
+            WorldKind::Objects => {
+                let wanted = |event| self.share(object_events_wanted(event));
+                too_rare("the event", &self.object_events, &ObjectEvent::ALL, wanted)
+            }
         });
         failures
     }
@@ -214,6 +226,11 @@ fn centre_events_wanted(event: CentreEvent) -> u64 {
         | CentreEvent::Stopped
         | CentreEvent::MostStopped => CENTRE_EVENTS_OF_EACH_KIND,
     }
+}
+
+fn object_events_wanted(event: ObjectEvent) -> u64 {
+    let rare = [ObjectEvent::Fenced, ObjectEvent::Displaced, ObjectEvent::Restored];
+    if rare.contains(&event) { 1 } else { OBJECT_EVENTS_OF_EACH_KIND }
 }
 
 fn occasions_wanted(occasion: Occasion) -> u64 {

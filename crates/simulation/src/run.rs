@@ -9,6 +9,7 @@ use crate::counts::Counts;
 use crate::faults::Fault;
 use crate::history::Moment;
 use crate::needs::{Needs, WorldKind};
+use crate::objects::{self, ObjectEvent};
 use crate::occasions::Occasion;
 use crate::rows::{self, RowEvent};
 use crate::timeline::{self, Timeline};
@@ -42,6 +43,8 @@ pub struct Outcome {
     pub row_events: Counts<RowEvent>,
     /// In the world of tables that merge.
     pub centre_events: Counts<CentreEvent>,
+    /// In the world of objects.
+    pub object_events: Counts<ObjectEvent>,
     pub trace_hash: [u8; 32],
     /// How the transactions of a cycle came to be one, for people.
     pub timeline: Option<String>,
@@ -63,6 +66,9 @@ pub fn run_world(seed: u64, kind: WorldKind) -> Outcome {
 }
 
 fn run_in(seed: u64, broken: Broken, needs: Needs) -> Outcome {
+    if needs == Needs::Objects {
+        return objects::run(seed, broken);
+    }
     let mut world = World::new(seed, broken, needs);
     let violation = catching(|| live_as(needs, &mut world)).err();
     world.count_disk_faults();
@@ -80,6 +86,7 @@ fn run_in(seed: u64, broken: Broken, needs: Needs) -> Outcome {
         occasions: world.occasions.clone(),
         row_events: world.row_events.clone(),
         centre_events: world.centre_events.clone(),
+        object_events: Counts::default(),
         trace_hash: world.trace_hash(),
         timeline,
     }
@@ -96,7 +103,9 @@ fn live_as(needs: Needs, world: &mut World) -> Result<(), Violation> {
         | Needs::Views { .. }
         | Needs::Operators(_)
         | Needs::Game
-        | Needs::LateOutcomes => live(world),
+        | Needs::LateOutcomes
+        // It has a world of its own.
+        | Needs::Objects => live(world),
     }
 }
 

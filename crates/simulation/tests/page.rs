@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Debug;
 
 use iolite_engine::CrashFault;
-use iolite_simulation::{Broken, CentreEvent, Fault, Invariant, Occasion, RowEvent};
+use iolite_simulation::{Broken, CentreEvent, Fault, Invariant, ObjectEvent, Occasion, RowEvent};
 
 const PAGE: &str = include_str!("../../../docs/faults.md");
 
@@ -36,6 +36,11 @@ fn the_page_has_every_row_event() {
 }
 
 #[test]
+fn the_page_has_every_object_event() {
+    assert_eq!(table("Object event"), names(ObjectEvent::ALL));
+}
+
+#[test]
 fn the_page_has_every_centre_event() {
     assert_eq!(table("Centre event"), names(CentreEvent::ALL));
 }
@@ -58,9 +63,9 @@ fn the_page_has_the_seeds_that_must_find_each_variant() {
 #[test]
 fn the_page_has_every_invariant() {
     use Invariant::{
-        Assertion, BroughtBack, Causality, ClientOrder, Conflicts, Delivery, Durability, ExactlyOnce, LastState,
-        Liveness, Merged, MonotonicReads, Overwritten, OwnWritesVisible, PendingOnce, ReactiveSnapshot, RealTime, Rest,
-        Room, Serializability, Strictness, Texts, ViewPrefix,
+        Answered, Assertion, BroughtBack, Caller, Causality, ClientOrder, Conflicts, Delivery, Durability, Epochs,
+        ExactlyOnce, KeptWrites, LastState, Liveness, Merged, MonotonicReads, OneOwner, Overwritten, OwnWritesVisible,
+        PendingOnce, ReactiveSnapshot, RealTime, Rest, Room, Serializability, Strictness, Texts, ViewPrefix,
     };
     let all = [
         Assertion,
@@ -86,12 +91,18 @@ fn the_page_has_every_invariant() {
         Conflicts,
         Causality,
         Merged,
+        OneOwner,
+        Epochs,
+        KeptWrites,
+        Answered,
+        Caller,
     ];
     // Another invariant does not compile here before it is in the list above.
     let listed = |invariant: Invariant| match invariant {
         Assertion | ExactlyOnce | Durability | Serializability | RealTime | Strictness | ClientOrder
         | ReactiveSnapshot | OwnWritesVisible | PendingOnce | MonotonicReads | ViewPrefix | Delivery | Texts | Room
-        | Liveness | LastState | Rest | Overwritten | BroughtBack | Conflicts | Causality | Merged => true,
+        | Liveness | LastState | Rest | Overwritten | BroughtBack | Conflicts | Causality | Merged | OneOwner
+        | Epochs | KeptWrites | Answered | Caller => true,
     };
     assert!(all.into_iter().all(listed));
     assert_eq!(table("Invariant"), names(all));

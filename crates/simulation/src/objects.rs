@@ -1,0 +1,28 @@
+//! The world of objects: servers, each with tracking over a model of a store, and devices that come, go and move objects.
+//!
+//! Its faults and checks are its own. What it shares with the other worlds is the seed, the report and the command.
+
+mod app;
+mod asking;
+mod checker;
+mod clients;
+mod clock;
+mod commits;
+mod device_node;
+mod faults;
+mod happened;
+mod links;
+mod live;
+mod names;
+mod peers;
+mod queue;
+mod roughness;
+mod server_node;
+mod serving;
+mod store;
+mod store_link;
+mod told;
+mod world;
+
+pub use happened::ObjectEvent;
+pub use live::run;

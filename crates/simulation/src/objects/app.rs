@@ -1,0 +1,265 @@
+//! The app's side of a process: its objects are lists of numbers, each of which is put in once.
+//!
+//! Invariant: the first number of a list says which beginning of its object it is.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use iolite_objects::{CallError, CallResult, Ended, FromApp, Placing, Run, RunId, Ticket, ToApp};
+use iolite_values::ObjectName;
+use iolite_wire::limits::STATE_PART;
+use iolite_wire::objects::Placed;
+
+use super::happened::ObjectEvent;
+use super::names::{APPEND, At, PASS, READ, SLOW};
+use super::queue::NodeEvent;
+use super::roughness::MILLISECOND;
+use super::told::{CallIndex, RunIndex, RunTold};
+use super::world::World;
+use crate::checker::Invariant;
+use crate::history::Moment;
+
+#[derive(Debug, Default)]
+pub struct App {
+    pub objects: BTreeMap<ObjectName, Vec<u64>>,
+    pub runs: BTreeMap<RunId, OpenRun>,
+    pub tickets: BTreeMap<Ticket, Asked>,
+    /// Words for the kernel.
+    pub says: VecDeque<FromApp>,
+    pub last_ticket: u64,
+}
+
+/// A method that runs.
+#[derive(Clone, Debug)]
+pub struct OpenRun {
+    pub object: ObjectName,
+    pub call: CallIndex,
+    pub run: RunIndex,
+    pub caller: String,
+}
+
+/// Something that was asked, and has no answer yet.
+#[derive(Clone, Debug)]
+pub enum Asked {
+    /// `within`: the run whose method waits.
+    Call {
+        call: CallIndex,
+        within: Option<RunId>,
+    },
+    Create,
+    Find(ObjectName, Moment),
+    Move,
+}
+
+/// How many of 1,000 states are longer than one message, and how many are ready late only.
+const LONG_STATES: u64 = 60;
+const LATE_STATES: u64 = 150;
+
+impl World {
+    /// The app's side says something to its kernel, once that has said all.
+    pub fn say(&mut self, at: At, input: FromApp) {
+        self.host_mut(at).app.says.push_back(input);
+        self.carry(at);
+    }
+
+    pub fn perform(&mut self, at: At, output: ToApp) {
+        match output {
+            ToApp::Restore { object, state } => self.make(at, object, &state),
+            ToApp::Forget { object } => {
+                let app = &mut self.host_mut(at).app;
+                app.objects.remove(&object);
+                app.runs.retain(|_, run| run.object != object);
+            }
+            ToApp::Run(run, of) => self.on_run(at, run, of),
+            ToApp::Answered(ticket, result) => self.on_answered(at, ticket, result),
+            ToApp::Created(ticket, created) => {
+                let was_asked = matches!(self.take(at, ticket), Some(Asked::Create));
+                self.expect_asked(was_asked, "a creation");
+                self.probe_created(at, ticket, created);
+            }
+            ToApp::Found(ticket, found) => self.on_found(at, ticket, found),
+            ToApp::Save { object } => {
+                if !self.healing && self.random.chance(LATE_STATES) {
+                    let after = self.random.below(800) * MILLISECOND;
+                    return self.later(at, after, NodeEvent::Save(object));
+                }
+                self.saved(at, object);
+            }
+            ToApp::Moved(ticket, _) => {
+                let was_asked = matches!(self.take(at, ticket), Some(Asked::Move));
+                self.expect_asked(was_asked, "a move");
+            }
+        }
+    }
+
+    fn take(&mut self, at: At, ticket: Ticket) -> Option<Asked> {
+        self.host_mut(at).app.tickets.remove(&ticket)
+    }
+
+    fn expect_asked(&mut self, was_asked: bool, what: &str) {
+        if !was_asked {
+            self.broke(Invariant::Answered, format!("{what} is answered that was not asked, or is answered"));
+        }
+    }
+
+    fn make(&mut self, at: At, object: ObjectName, state: &[u8]) {
+        let restored = match list_of(state) {
+            Some(list) => {
+                self.host_mut(at).app.objects.insert(object.clone(), list);
+                Ok(())
+            }
+            None => {
+                self.broke(Invariant::KeptWrites, format!("a state of {object} is none: {} bytes", state.len()));
+                Err("it is no list".to_owned())
+            }
+        };
+        let said = FromApp::Restored { object, restored };
+        if !self.healing && self.random.chance(LATE_STATES) {
+            let after = self.random.below(800) * MILLISECOND;
+            return self.later(at, after, NodeEvent::App(said));
+        }
+        self.host_mut(at).app.says.push_back(said);
+    }
+
+    pub fn save(&mut self, at: At, object: ObjectName) {
+        self.saved(at, object);
+        self.carry(at);
+    }
+
+    fn saved(&mut self, at: At, object: ObjectName) {
+        let is_long = self.random.chance(LONG_STATES);
+        let Some(list) = self.host(at).app.objects.get(&object) else { return };
+        let state = Ok(state_of(list, is_long));
+        self.host_mut(at).app.says.push_back(FromApp::Saved { object, state });
+    }
+
+    fn on_run(&mut self, at: At, run: RunId, of: Run) {
+        let call = call_of(&of.arguments);
+        let told = &self.told.calls[call.0];
+        let (number, method, hold) = (told.number, told.method, told.hold);
+        if told.object != of.object || told.method != of.method {
+            self.broke(Invariant::Assertion, format!("{of:?} is not what was called: {:?}", self.told.calls[call.0]));
+        }
+        let Some(index) = self.started(at, call, &of) else { return };
+        let open = OpenRun { object: of.object.clone(), call, run: index, caller: of.caller };
+        self.host_mut(at).app.runs.insert(run, open);
+        match method {
+            READ => {
+                let list = self.host(at).app.objects.get(&of.object).cloned().unwrap_or_default();
+                self.ended(at, run, state_of(&list, false));
+            }
+            APPEND => self.put(at, run, &of.object, number),
+            SLOW => self.later(at, hold, NodeEvent::EndRun(run)),
+            PASS => self.pass_on(at, run, call),
+            other => panic!("{other} is no method"),
+        }
+    }
+
+    /// A method starts. None: there is no such object, which is told.
+    fn started(&mut self, at: At, call: CallIndex, of: &Run) -> Option<RunIndex> {
+        let now = self.now(at).instant;
+        let epoch = self.kernel(at)?.serving_at(now).into_iter().find(|(object, _)| *object == of.object);
+        let epoch = epoch.map(|(_, epoch)| epoch).or_else(|| self.host(at).epochs.get(&of.object).copied());
+        let Some(birth) = self.host(at).app.objects.get(&of.object).and_then(|list| list.first().copied()) else {
+            self.broke(Invariant::Assertion, format!("{} runs at {at:?}, and is not there", of.object));
+            return None;
+        };
+        let (store, ended, caller) = (self.host(at).store, None, of.caller.clone());
+        let index = RunIndex(self.told.runs.len());
+        let run = RunTold { call, at, store, epoch, birth, ended, caller };
+        self.judge_start(&run);
+        self.told.runs.push(run);
+        self.told.calls[call.0].run = Some(index);
+        Some(index)
+    }
+
+    fn put(&mut self, at: At, run: RunId, object: &ObjectName, number: u64) {
+        if let Some(list) = self.host_mut(at).app.objects.get_mut(object) {
+            list.push(number);
+        }
+        self.ended(at, run, Vec::new());
+    }
+
+    /// A method that was open ends.
+    pub fn end_run(&mut self, at: At, run: RunId) {
+        let Some(open) = self.host(at).app.runs.get(&run).cloned() else { return };
+        let number = self.told.calls[open.call.0].number;
+        self.put(at, run, &open.object, number);
+        self.carry(at);
+    }
+
+    fn ended(&mut self, at: At, run: RunId, result: Vec<u8>) {
+        let moment = self.moment;
+        let app = &mut self.host_mut(at).app;
+        if let Some(open) = app.runs.remove(&run) {
+            app.says.push_back(FromApp::Ended { run, ended: Ended::Returned(result) });
+            self.told.runs[open.run.0].ended = Some(moment);
+        }
+    }
+
+    fn on_answered(&mut self, at: At, ticket: Ticket, result: CallResult) {
+        let Some(Asked::Call { call, within }) = self.take(at, ticket) else {
+            return self.expect_asked(false, "a call");
+        };
+        self.count_result(&result, within.is_some());
+        self.begin_if_lost(at, call, &result);
+        self.told.calls[call.0].answered = Some((self.moment, result));
+        if let Some(run) = within {
+            self.later(at, 0, NodeEvent::EndRun(run));
+        }
+    }
+
+    /// An app whose object cannot be reached, or is gone, begins it anew, or tries to.
+    fn begin_if_lost(&mut self, at: At, call: CallIndex, result: &CallResult) {
+        use iolite_wire::objects::NotRun;
+        let is_lost = matches!(result, Err(CallError::Gone | CallError::NotRun(NotRun::Unreachable)));
+        if is_lost && self.works && self.random.chance(600) {
+            let object = self.told.calls[call.0].object.clone();
+            self.create(at, object, Placing::AtServer);
+        }
+    }
+
+    fn count_result(&mut self, result: &CallResult, is_nested: bool) {
+        use iolite_wire::objects::NotRun;
+        match result {
+            Ok(_) if is_nested => self.happened(ObjectEvent::Nested),
+            Err(CallError::NotRun(NotRun::WouldDeadlock(_))) => self.happened(ObjectEvent::WouldDeadlock),
+            Err(CallError::InDoubt(_)) => self.happened(ObjectEvent::CallInDoubt),
+            Err(CallError::Fenced) => self.happened(ObjectEvent::Fenced),
+            Ok(_) | Err(CallError::NotRun(_) | CallError::App(_) | CallError::Gone | CallError::Broke(_)) => {}
+        }
+    }
+
+    fn on_found(&mut self, at: At, ticket: Ticket, found: Result<Option<Placed>, CallError>) {
+        let Some(Asked::Find(object, asked)) = self.take(at, ticket) else {
+            return self.expect_asked(false, "a search");
+        };
+        if let Ok(Some(placed)) = found {
+            self.judge_found(at, &object, asked, &placed);
+        }
+    }
+}
+
+/// The list as a state: how many numbers, the numbers, and perhaps much more.
+pub fn state_of(list: &[u64], is_long: bool) -> Vec<u8> {
+    let mut state = (list.len() as u64).to_le_bytes().to_vec();
+    state.extend(list.iter().flat_map(|number| number.to_le_bytes()));
+    if is_long {
+        state.resize(STATE_PART.most + STATE_PART.most / 4, 0);
+    }
+    state
+}
+
+pub fn list_of(state: &[u8]) -> Option<Vec<u64>> {
+    let mut numbers = state.chunks(8).map(|bytes| bytes.try_into().map(u64::from_le_bytes));
+    let count = numbers.next()?.ok()?;
+    let list: Result<Vec<u64>, _> = numbers.take(count as usize).collect();
+    list.ok().filter(|list| list.len() as u64 == count)
+}
+
+pub fn arguments_of(call: CallIndex) -> Vec<u8> {
+    (call.0 as u64).to_le_bytes().to_vec()
+}
+
+fn call_of(arguments: &[u8]) -> CallIndex {
+    CallIndex(u64::from_le_bytes(arguments.try_into().expect("arguments of this world")) as usize)
+}

@@ -1,0 +1,99 @@
+//! Events that a run of this world has to meet, or it proves little.
+
+use serde::Serialize;
+
+/// A kind of event of the world of objects.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ObjectEvent {
+    /// An object began.
+    Began,
+    /// An object began anew, as the life of its owner had ended.
+    BeganAnew,
+    /// An object began anew, as its owner was part of the service and marked as lost.
+    TakenFromLost,
+    /// An object that was gone was removed.
+    Removed,
+    /// An object moved.
+    Moved,
+    /// An object moved to a device of a user.
+    MovedToUser,
+    /// A state went in parts.
+    InParts,
+    /// An owner took an object back whose move was in doubt.
+    TakenBack,
+    /// A call from inside of a method had a result.
+    Nested,
+    /// A call would have come back to an object whose method waited for it.
+    WouldDeadlock,
+    /// A call was in doubt.
+    CallInDoubt,
+    /// A method's effect was lost, as its node was not the owner any more.
+    Fenced,
+    /// A device wrote another user into a call.
+    Lied,
+    /// The link of a device was cut.
+    DeviceCut,
+    /// A link of a device lost what was sent on it, and nobody was told for a while.
+    HalfOpen,
+    /// A link of a device took seconds for each message.
+    SlowLink,
+    /// The link of two servers was cut.
+    ServersCut,
+    ServerCrashed,
+    DeviceCrashed,
+    /// A hello that came late gave a device another life than its process had.
+    Displaced,
+    /// A device ended, and never came back.
+    DeviceGone,
+    /// A process stood still for seconds.
+    StoodStill,
+    /// A device was marked as lost.
+    DeviceMarked,
+    /// A server was marked as lost.
+    ServerMarked,
+    /// A device of the service came back after it was marked as lost, in the same life.
+    CameBack,
+    /// A server heard nothing of the store for seconds.
+    StoreLate,
+    /// A commit was in doubt.
+    CommitInDoubt,
+    /// The store began anew for a server, with its history.
+    StoreAnew,
+    /// Another store took the place of the first one.
+    Restored,
+}
+
+impl ObjectEvent {
+    pub const ALL: [ObjectEvent; 29] = [
+        ObjectEvent::Began,
+        ObjectEvent::BeganAnew,
+        ObjectEvent::TakenFromLost,
+        ObjectEvent::Removed,
+        ObjectEvent::Moved,
+        ObjectEvent::MovedToUser,
+        ObjectEvent::InParts,
+        ObjectEvent::TakenBack,
+        ObjectEvent::Nested,
+        ObjectEvent::WouldDeadlock,
+        ObjectEvent::CallInDoubt,
+        ObjectEvent::Fenced,
+        ObjectEvent::Lied,
+        ObjectEvent::DeviceCut,
+        ObjectEvent::HalfOpen,
+        ObjectEvent::SlowLink,
+        ObjectEvent::ServersCut,
+        ObjectEvent::ServerCrashed,
+        ObjectEvent::DeviceCrashed,
+        ObjectEvent::Displaced,
+        ObjectEvent::DeviceGone,
+        ObjectEvent::StoodStill,
+        ObjectEvent::DeviceMarked,
+        ObjectEvent::ServerMarked,
+        ObjectEvent::CameBack,
+        ObjectEvent::StoreLate,
+        ObjectEvent::CommitInDoubt,
+        ObjectEvent::StoreAnew,
+        ObjectEvent::Restored,
+    ];
+}
