@@ -40,8 +40,8 @@ const MODULES: &[Module] = &[
         package: "iolite-wasm-objects",
         name: "iolite_wasm_objects",
         generated: "sdks/typescript/objects/src/wasm",
-        // It had 79,924 bytes when objects could be created, found and called, and 91,112 when they could move.
-        gzipped_bytes_max: 90 * 1024,
+        // It had 79,924 bytes when objects could be created, found and called, and has 91,356 since they move.
+        gzipped_bytes_max: 96 * 1024,
     },
 ];
 
