@@ -10,6 +10,8 @@ SHELL := /bin/bash
 EXAMPLE ?= room-planner
 DEMO_APP := examples/$(EXAMPLE)/dist
 DEMO_OBJECTS := $(addprefix --objects ,$(wildcard examples/$(EXAMPLE)/objects.js))
+# Packages outside of the workspace.
+OUTSIDE := examples/rate-limit
 CLIPPY := cargo clippy --locked --all-targets
 CLIPPY_RULES := -- -D warnings
 
@@ -65,6 +67,7 @@ check: setup wasm ## sets up, then reads only: format, lints, house rules, types
 
 check-format:
 	cargo fmt --all --check
+	$(OUTSIDE:%=cargo fmt --manifest-path %/Cargo.toml --check)
 
 check-lints:
 	$(CLIPPY) $(CLIPPY_RULES)
@@ -80,6 +83,7 @@ check-types:
 fix: setup ## formats, and applies what the linters can repair by themselves
 	cargo clippy --fix --allow-dirty --allow-staged --all-targets $(CLIPPY_RULES)
 	cargo fmt --all
+	$(OUTSIDE:%=cargo fmt --manifest-path %/Cargo.toml)
 
 # The packages with an ignored test that is named soak_...
 SOAKED = $(shell grep -rl --include='*.rs' 'fn soak_' crates programs tests | cut -d/ -f1-2 | sort -u | xargs -I{} grep -m1 '^name = ' {}/Cargo.toml | cut -d'"' -f2)

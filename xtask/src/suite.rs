@@ -3,6 +3,7 @@
 //! Invariant: a part that fails, cannot start, or runs no test counts as a failure.
 
 mod executables;
+pub mod outside;
 mod pool;
 mod running;
 mod tally;

@@ -17,6 +17,7 @@ mod map;
 mod mentions;
 mod names;
 mod openings;
+mod outside;
 mod plain_code;
 mod protos;
 mod quotes;
@@ -52,6 +53,7 @@ pub fn run(root: &Path) -> Result<bool> {
     findings.extend(quotes::check(&sources));
     findings.extend(limits::check(&sources));
     findings.extend(map::check(&sources));
+    findings.extend(outside::check(&sources));
     findings.extend(graph::check(&crates.ours));
     findings.extend(dependencies::check(&crates.ours));
     findings.extend(runtimes::check(&crates));

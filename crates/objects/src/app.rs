@@ -1,7 +1,7 @@
 //! Between a kernel and the language that its objects are written in: objects, arguments, results and states are the language's own, and the kernel sees
 //! bytes.
 
-use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use iolite_values::{NodeId, ObjectName};
@@ -15,7 +15,7 @@ pub struct Class {
     pub name: String,
     pub declared: Declared,
     /// The methods that only read. All others run alone.
-    pub reads: BTreeSet<String>,
+    pub reads: Arc<[String]>,
 }
 
 /// Names what the app has asked. Chosen by the app's side; not used again while it is open.
@@ -37,6 +37,8 @@ pub enum FromApp {
     Find { ticket: Ticket, object: ObjectName },
     /// An object that is here goes to another node, once the methods that run have ended. Answered with [`ToApp::Moved`].
     Move { ticket: Ticket, object: ObjectName, to: NodeId },
+    /// Says something to a manager of an object: [`crate::managers`] says what each understands. Answered with [`ToApp::Answered`].
+    Manage { ticket: Ticket, object: ObjectName, manager: String, body: Vec<u8> },
     /// Answers [`ToApp::Save`]: the state in CBOR. For people: why there is none.
     Saved { object: ObjectName, state: Result<Vec<u8>, String> },
     /// Answers [`ToApp::Restore`]. For people: why there is no object of such a state.

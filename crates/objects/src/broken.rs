@@ -15,6 +15,10 @@ pub enum Broken {
     CountFromReceipt,
     /// The state of an object that is to move is taken while a method writes.
     SnapshotWhileRunning,
+    /// ConsistentCaching runs a write first, and stops the caches then.
+    ExecuteThenInvalidate,
+    /// OptimisticTransactions commits a transaction whatever has changed since it began.
+    CommitOverOthers,
     /// The caller that a device writes into its calls is believed.
     BelieveTheStamp,
 }

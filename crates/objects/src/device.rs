@@ -4,7 +4,8 @@
 //! - what was sent on a connection is answered on it or not at all;
 //! - a node keeps its life for as long as its process lives, unless another process has taken its name.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 
 use iolite_machine::{Backoff, Instant, Machine, Now};
@@ -15,7 +16,9 @@ use iolite_wire::objects::{
 };
 
 use crate::kernel::{IncomingId, Kernel, KernelInput, KernelOutput, KernelSettings};
+use crate::managers::AnyManager;
 use crate::parts::{self, Parts};
+use crate::table::Table;
 use crate::{Broken, Class, FromApp, ToApp};
 
 /// How long a node of the service may rely on its connection, from when it asked whether that stands.
@@ -32,6 +35,8 @@ pub struct DeviceSettings {
     /// The node is part of the service, and no device of a user.
     pub serves: bool,
     pub classes: Vec<Class>,
+    /// Managers beside those that are built in.
+    pub managers: Vec<Arc<dyn AnyManager>>,
     pub broken: Broken,
 }
 
@@ -84,7 +89,7 @@ pub struct Device {
     store: Option<StoreIncarnation>,
     backoff: Backoff,
     /// Calls and objects that came by the connection that is open, by the kernel's name for them.
-    incoming: BTreeMap<IncomingId, u64>,
+    incoming: Table<IncomingId, u64>,
     last_incoming: u64,
     parts: Parts,
     outputs: VecDeque<DeviceOutput>,
@@ -116,6 +121,7 @@ impl Device {
             // Its server writes for whom it calls.
             caller: String::new(),
             needs_lease: settings.serves,
+            managers: settings.managers.clone(),
             broken: settings.broken,
         };
         let seed = settings.kernel.as_u128() as u64;
@@ -129,7 +135,7 @@ impl Device {
             lapses: 0,
             store: None,
             backoff: Backoff::new(Device::RETRY_FIRST, Device::RETRY_LAST, seed),
-            incoming: BTreeMap::new(),
+            incoming: Table::default(),
             last_incoming: 0,
             parts: Parts::default(),
             outputs: VecDeque::new(),
@@ -273,6 +279,9 @@ impl Device {
                 KernelOutput::Call { number, to, rpc } => self.send_asked(FromDevice::Call { number, to, rpc }),
                 KernelOutput::Move { number, begin, from, to, state } => {
                     self.send_asked(FromDevice::Move { number, begin, epoch: from, to, state });
+                }
+                KernelOutput::Coordinate(..) | KernelOutput::Take { .. } => {
+                    unreachable!("only servers have coordinators")
                 }
                 KernelOutput::Keep { number, object, epoch } => {
                     self.send_asked(FromDevice::Keep { number, object, epoch });

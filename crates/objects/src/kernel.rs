@@ -3,26 +3,35 @@
 //! It knows no connection: what carries its calls says what became of them.
 
 mod calls;
+mod chains;
+mod coordinating;
+mod copies;
 mod creating;
 mod holding;
 mod instances;
 mod locations;
 mod moving;
+mod runs;
 mod standing;
+mod turns;
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use iolite_machine::{Instant, Machine, Now};
 use iolite_values::{Id, NodeId, ObjectEpoch, ObjectName};
 use iolite_wire::objects::{Answer, Begin, NotRun, Rpc, TrackAnswer};
 
+use crate::managers::{AnyManager, CoordinatorAsk, CoordinatorTold};
 use crate::{Broken, Class, FromApp, ToApp};
 
 use self::calls::Calls;
+use self::chains::Chains;
+use self::coordinating::Coordinating;
 use self::creating::Creating;
 use self::instances::Instances;
 use self::locations::Locations;
-use self::moving::Moving;
+use self::moving::{MoveAsker, Moving};
 use self::standing::Standing;
 
 /// The settings that a kernel is started with.
@@ -35,6 +44,8 @@ pub struct KernelSettings {
     pub caller: String,
     /// The node serves only while it has a lease.
     pub needs_lease: bool,
+    /// Managers beside those that are built in.
+    pub managers: Vec<Arc<dyn AnyManager>>,
     pub broken: Broken,
 }
 
@@ -82,6 +93,17 @@ pub enum KernelInput {
         object: ObjectName,
         epoch: ObjectEpoch,
     },
+    /// This node coordinates an object with these managers.
+    Coordinate {
+        object: ObjectName,
+        managers: String,
+    },
+    /// This node coordinates an object no more.
+    CoordinateNoMore(ObjectName),
+    /// A node is lost, or has another life.
+    NodeDead(NodeId),
+    /// Answers a `Coordinate`.
+    Coordinated(u64, CoordinatorTold),
 }
 
 /// An output of a kernel. Its numbers are used once.
@@ -102,6 +124,14 @@ pub enum KernelOutput {
         to: NodeId,
         state: Vec<u8>,
     },
+    /// An object whose owner is over in this epoch goes on at a node, as its coordinator says.
+    Take {
+        number: u64,
+        begin: Begin,
+        from: ObjectEpoch,
+        to: NodeId,
+        state: Vec<u8>,
+    },
     /// An object that was here in this epoch stays here, in a new one.
     Keep {
         number: u64,
@@ -112,9 +142,12 @@ pub enum KernelOutput {
     Missing(ObjectName, ObjectEpoch),
     Call {
         number: u64,
+        /// This node, if the call is for a coordinator.
         to: NodeId,
         rpc: Rpc,
     },
+    /// A coordinator of this node asks. Only servers have some.
+    Coordinate(u64, CoordinatorAsk),
     /// Answers [`KernelInput::Incoming`].
     Answer(IncomingId, Answer),
     /// Answers [`KernelInput::Hold`].
@@ -135,6 +168,8 @@ pub struct Kernel {
     instances: Instances,
     creating: Creating,
     moving: Moving,
+    chains: Chains,
+    coordinating: Coordinating,
     standing: Standing,
     /// The end of its lease.
     serves_until: Instant,
@@ -143,6 +178,7 @@ pub struct Kernel {
 
 impl Kernel {
     pub fn new(now: Now, settings: KernelSettings) -> Kernel {
+        let chains = Chains::new(now.instant, &settings.managers);
         Kernel {
             now: now.instant,
             settings,
@@ -153,6 +189,8 @@ impl Kernel {
             instances: Instances::default(),
             creating: Creating::default(),
             moving: Moving::default(),
+            chains,
+            coordinating: Coordinating::default(),
             standing: Standing::default(),
             serves_until: now.instant,
             outputs: VecDeque::new(),
@@ -173,6 +211,11 @@ impl Kernel {
     pub fn serving_at(&self, now: Instant) -> Vec<(ObjectName, ObjectEpoch)> {
         let may_serve = !self.settings.needs_lease || now < self.serves_until;
         if may_serve { self.instances.serving() } else { Vec::new() }
+    }
+
+    /// Whether what is here is a copy for a manager of this node, and not the object. For checks.
+    pub fn has_copy(&self, object: &ObjectName) -> bool {
+        self.instances.is_copy(object)
     }
 
     /// Instances that are here.
@@ -223,7 +266,8 @@ impl Kernel {
             FromApp::Call(ticket, call) => self.on_call(ticket, call),
             FromApp::Create { ticket, begin, state, placing } => self.on_create(ticket, begin, state, placing),
             FromApp::Find { ticket, object } => self.on_find(ticket, object),
-            FromApp::Move { ticket, object, to } => self.on_move(ticket, object, to),
+            FromApp::Move { ticket, object, to } => self.begin_move(MoveAsker::App(ticket), object, to),
+            FromApp::Manage { ticket, object, manager, body } => self.on_manage(ticket, object, manager, body),
             FromApp::Saved { object, state } => self.on_saved(&object, state),
             FromApp::Restored { object, restored } => self.on_restored(&object, restored),
             FromApp::Ended { run, ended } => self.on_ended(run, ended),
@@ -237,11 +281,15 @@ impl Machine for Kernel {
 
     fn handle(&mut self, now: Now, input: KernelInput) {
         self.now = now.instant;
+        self.chains.tasks.set_now(self.now);
         match input {
             KernelInput::Registered(node) => self.on_registered(node),
             KernelInput::Unlinked => self.on_unlinked(),
             KernelInput::NotSent(number) => self.on_not_sent(number),
-            KernelInput::Fence => self.fence_all(),
+            KernelInput::Fence => {
+                self.coordinate_nothing();
+                self.fence_all();
+            }
             KernelInput::LookAtRows => self.look_at_rows(),
             KernelInput::Lease(until) => self.on_lease(until),
             KernelInput::App(input) => self.on_app(input),
@@ -251,7 +299,12 @@ impl Machine for Kernel {
             KernelInput::Hold { id, begin, epoch, state } => self.on_hold(id, begin, epoch, state),
             KernelInput::Serve { object, epoch } => self.on_serve(&object, epoch),
             KernelInput::Drop { object, epoch } => self.on_drop(&object, epoch),
+            KernelInput::Coordinate { object, managers } => self.coordinate(&object, &managers),
+            KernelInput::CoordinateNoMore(object) => self.coordinate_no_more(&object),
+            KernelInput::NodeDead(node) => self.node_dead(node),
+            KernelInput::Coordinated(number, told) => self.coordinated(number, told),
         }
+        self.run_tasks();
     }
 
     fn poll(&mut self) -> Option<KernelOutput> {
@@ -260,13 +313,16 @@ impl Machine for Kernel {
 
     fn deadline(&self) -> Option<Instant> {
         let of_instances = self.instances.deadline().filter(|_| self.has_room());
-        [self.calls.deadline(), of_instances].into_iter().flatten().min()
+        [self.calls.deadline(), of_instances, self.chains.deadline()].into_iter().flatten().min()
     }
 
     fn on_deadline(&mut self, now: Now) {
         self.now = now.instant;
+        self.chains.tasks.set_now(self.now);
+        self.timers_overdue();
         self.calls_overdue();
         self.instances_overdue();
+        self.run_tasks();
     }
 
     fn validate(&self) {

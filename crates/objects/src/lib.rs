@@ -13,15 +13,19 @@ mod app;
 mod broken;
 mod device;
 mod error;
+mod executor;
 mod kernel;
 pub mod limits;
+pub mod managers;
 mod parts;
 mod server;
+mod table;
 
 pub use app::{AppSide, Call, Class, Created, Ended, FromApp, Placing, Run, RunId, Ticket, ToApp, ToKernel};
 pub use broken::Broken;
 pub use device::{DEVICE_LEASE, Device, DeviceInput, DeviceOutput, DeviceSettings, LinkState};
 pub use error::{CallError, CallResult};
+pub use executor::Later;
 pub use kernel::{IncomingId, Kernel, KernelInput, KernelOutput, KernelSettings};
 pub use server::{
     AskId, LetIn, MayId, PeerEvent, PeerLink, Right, Server, ServerInput, ServerOutput, ServerSettings, SessionEvent,

@@ -10,6 +10,10 @@ pub const INSTANCE_CALLS_MAX: usize = 64;
 pub const INSTANCES_MAX: usize = 10_000;
 /// Objects of which a kernel remembers where they are. When there are more, it asks tracking again.
 pub const LOCATIONS_MAX: usize = 10_000;
+/// Caches of an object. Further nodes read at its owner.
+pub const CACHES_MAX: usize = 64;
+/// Copies of an object under LoadBalancedFrontEnd, with the object itself. A class that wishes for more gets so many: their names fit into the row.
+pub const COPIES_MAX: u64 = 64;
 /// Times that a call follows an object which has moved, before its kernel asks tracking.
 pub const HOPS_MAX: u8 = 3;
 /// Bytes of an object's state, where it begins elsewhere or moves. A longer one is refused with `TooLarge`.

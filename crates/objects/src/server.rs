@@ -7,6 +7,7 @@
 
 mod absent;
 mod asking;
+mod coordinators;
 mod creating;
 mod holds;
 mod moving;
@@ -17,16 +18,19 @@ mod routes;
 mod sessions;
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
 use iolite_machine::{Instant, Machine, Now};
-use iolite_values::{CoordinatorId, Id, NodeId, NodeLife, NodeName, ObjectEpoch, ObjectName, StoreIncarnation};
+use iolite_values::{Bucket, CoordinatorId, Id, NodeId, NodeLife, NodeName, ObjectEpoch, ObjectName, StoreIncarnation};
 use iolite_wire::objects::{Begin, FromDevice, OfferedClass, PeerMessage, Placed, ToDevice, TrackAnswer};
 
 use crate::kernel::{IncomingId, Kernel, KernelInput, KernelOutput, KernelSettings};
+use crate::managers::{AnyManager, Recalled};
 use crate::{Broken, Class, FromApp, ToApp};
 
 use self::absent::Absent;
 use self::asking::Asked;
+use self::coordinators::Coordinators;
 use self::creating::Creations;
 use self::holds::{HoldKey, Holds};
 use self::moving::Moves;
@@ -49,6 +53,8 @@ pub struct ServerSettings {
     pub classes: Vec<Class>,
     /// Other servers have the same store: this one serves only while it has a lease.
     pub has_leases: bool,
+    /// Managers beside those that are built in.
+    pub managers: Vec<Arc<dyn AnyManager>>,
     pub broken: Broken,
 }
 
@@ -108,6 +114,12 @@ pub enum TrackAsk {
         from: ObjectEpoch,
         to: NodeId,
     },
+    /// An object whose owner is over goes on at another node.
+    Take {
+        object: ObjectName,
+        from: ObjectEpoch,
+        at: NodeId,
+    },
     /// An object ends, if its row is of this epoch.
     Remove {
         object: ObjectName,
@@ -130,6 +142,17 @@ pub enum TrackAsk {
         device: NodeId,
         connection: u64,
     },
+    /// The objects of a bucket.
+    List(Bucket),
+    /// The row of an object, also if its owner is over, and the memory of its coordinator.
+    Recall(ObjectName),
+    /// Another memory, if it is this one in this epoch.
+    Remember {
+        object: ObjectName,
+        from: ObjectEpoch,
+        was: Vec<u8>,
+        memory: Vec<u8>,
+    },
 }
 
 /// The answer of tracking.
@@ -146,6 +169,10 @@ pub enum Tracked {
     /// The node in the life that it has, and how often it was taken for lost in it.
     Registered(NodeId, u64),
     Lost,
+    Listed(Vec<(ObjectName, Placed)>),
+    /// Also of a memory that was another one.
+    Recalled(Recalled),
+    Remembered,
     /// The device is not this server's any more.
     Elsewhere,
     /// Tracking has not answered, and what was asked may have happened.
@@ -175,6 +202,17 @@ pub enum ServerInput {
     /// This server has a lease until then.
     Lease(Instant),
     Peer(PeerLink, PeerEvent),
+    /// A node is lost, or has another life.
+    NodeDead(NodeId),
+    /// This server coordinates the objects of a bucket from now on, or no more.
+    Coordinates(Bucket, bool),
+    /// The server that coordinates the objects of a bucket, by its row.
+    Holder(Bucket, Option<NodeId>),
+    /// An object with these managers has begun, in a bucket that this server coordinates.
+    Begun {
+        object: ObjectName,
+        managers: String,
+    },
     /// Answers [`ServerOutput::May`].
     May(MayId, bool),
     App(FromApp),
@@ -209,6 +247,7 @@ pub struct Server {
     rights: Rights,
     holds: Holds,
     creations: Creations,
+    coordinators: Coordinators,
     moves: Moves,
     absent: Absent,
     /// How often this server was taken for lost, in its life.
@@ -245,6 +284,7 @@ impl Server {
             classes: settings.classes.clone(),
             caller: Server::OWN_CALLER.to_owned(),
             needs_lease: settings.has_leases,
+            managers: settings.managers.clone(),
             broken: settings.broken,
         };
         Server {
@@ -259,6 +299,7 @@ impl Server {
             rights: Rights::default(),
             holds: Holds::default(),
             creations: Creations::default(),
+            coordinators: Coordinators::default(),
             moves: Moves::default(),
             absent: Absent::default(),
             lapses: 0,
@@ -331,6 +372,9 @@ impl Server {
                 KernelOutput::Move { number, begin, from, to, state } => {
                     self.begin_move(Asker::Kernel(number), begin, from, to, state);
                 }
+                KernelOutput::Take { number, begin, from, to, state } => {
+                    self.begin_take(Asker::Kernel(number), begin, from, to, state);
+                }
                 KernelOutput::Keep { number, object, epoch } => match self.kernel.node() {
                     Some(at) => self.keep(Asker::Kernel(number), object, epoch, at),
                     None => self.kernel.handle(self.now, KernelInput::NotSent(number)),
@@ -339,6 +383,7 @@ impl Server {
                     self.ask(Asked::Nobody, TrackAsk::Remove { object, from: epoch });
                 }
                 KernelOutput::Call { number, to, rpc } => self.relay(Asker::Kernel(number), to, rpc),
+                KernelOutput::Coordinate(number, ask) => self.coordinator_asks(number, ask),
                 KernelOutput::Answer(id, answer) => self.kernel_answered(id, answer),
                 KernelOutput::Held(id, held) => self.kernel_held(HoldKey::Kernel(id), held),
             }
@@ -360,6 +405,10 @@ impl Machine for Server {
             ServerInput::Others => self.take_part(),
             ServerInput::Lease(until) => self.on_lease(until),
             ServerInput::Peer(link, event) => self.on_peer(link, event),
+            ServerInput::NodeDead(node) => self.kernel.handle(now, KernelInput::NodeDead(node)),
+            ServerInput::Coordinates(bucket, is_own) => self.on_coordinates(bucket, is_own),
+            ServerInput::Holder(bucket, holder) => self.on_holder(bucket, holder),
+            ServerInput::Begun { object, managers } => self.on_begun(object, managers),
             ServerInput::May(id, may) => self.on_may(id, may),
             ServerInput::App(input) => self.kernel.handle(now, KernelInput::App(input)),
         }
@@ -371,7 +420,7 @@ impl Machine for Server {
     }
 
     fn deadline(&self) -> Option<Instant> {
-        let others = [self.absent.deadline(), self.relays.deadline(), self.register_at];
+        let others = [self.absent.deadline(), self.relays.deadline(), self.coordinators.deadline(), self.register_at];
         others.into_iter().chain([self.kernel.deadline()]).flatten().min()
     }
 
@@ -381,6 +430,7 @@ impl Machine for Server {
         self.absent_overdue();
         self.registration_overdue();
         self.relays_overdue();
+        self.lists_overdue();
         self.settle();
     }
 

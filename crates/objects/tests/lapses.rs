@@ -34,6 +34,31 @@ fn a_move_that_is_refused_after_a_lapse_leaves_the_object_to_whom_its_row_names(
 }
 
 #[test]
+fn an_answer_to_an_earlier_move_says_nothing_of_the_next_one() {
+    let mut world = World::two([true, true]);
+    let (one, two) = (world.device(true, true), world.device(true, true));
+    world.create(At::Server, "home", Placing::Here).expect("it begins");
+    world.keep(0);
+    let to = world.node(one);
+    world.start_move(At::Server, "home", to);
+    // After a lapse the server takes its object back.
+    world.pass(Duration::from_secs(3600));
+    world.lease(0, Duration::from_secs(5));
+    world.pass(Duration::ZERO);
+    assert_eq!(world.rows[&object("home")].epoch, ObjectEpoch(2));
+    // The first move ends as its device is lost. Before the server hears of it, the second one is under way.
+    (world.tracking_waits, world.devices[0].is_away) = (true, true);
+    world.cut(0);
+    let to = world.node(two);
+    world.start_move(At::Server, "home", to);
+    world.track_next();
+    assert_eq!(world.servers[0].kernel().serving(), [], "it may be the other node's by now");
+    world.track(true);
+    assert_eq!(world.rows[&object("home")].places, [to]);
+    assert_eq!((world.app(At::Server).objects.len(), world.app(two).objects.len()), (0, 1));
+}
+
+#[test]
 fn devices_of_another_store_register_anew_and_what_they_held_is_gone() {
     let mut world = World::new(true);
     let one = world.device(false, true);
@@ -72,4 +97,47 @@ fn who_waits_for_an_object_that_is_being_made_hears_that_the_store_has_gone() {
     let ends = std::iter::from_fn(|| world.servers[0].poll());
     let created = ends.filter(|output| matches!(output, ServerOutput::App(ToApp::Created(Ticket(7), Err(_)))));
     assert_eq!(created.count(), 1);
+}
+
+#[test]
+fn what_is_held_of_an_owner_that_is_lost_is_dropped_after_a_minute() {
+    let mut world = World::new(false);
+    let (one, two) = (world.device(true, true), world.device(true, true));
+    world.create(one, "home", Placing::Here).expect("it begins");
+    let to = world.node(two);
+    world.tracking_waits = true;
+    world.start_move(one, "home", to);
+    // It says where the new node is.
+    world.track_next();
+    assert_eq!(world.app(two).objects.len(), 1);
+    // The commit of the move is never decided, and the owner never comes back.
+    world.forget_questions();
+    world.tracking_waits = false;
+    world.devices[0].is_away = true;
+    world.cut(0);
+    world.pass(Duration::from_secs(50));
+    assert_eq!(world.app(two).objects.len(), 1, "it may be this node's yet");
+    world.pass(Duration::from_secs(15));
+    assert_eq!(world.app(two).objects.len(), 0);
+}
+
+#[test]
+fn an_object_that_another_node_has_taken_which_is_lost_too_is_dropped_after_a_minute() {
+    let mut world = World::new(false);
+    let (one, two) = (world.device(true, true), world.device(true, true));
+    world.create(one, "home", Placing::Here).expect("it begins");
+    for device in [0, 1] {
+        world.devices[device].is_away = true;
+        world.cut(device);
+    }
+    world.pass(Duration::from_secs(20));
+    let mut placed = world.rows[&object("home")].clone();
+    (placed.epoch, placed.places) = (ObjectEpoch(2), vec![world.node(two)]);
+    world.rows.insert(object("home"), placed);
+    world.devices[0].is_away = false;
+    world.pass(Duration::from_secs(10));
+    world.pass(Duration::from_secs(50));
+    assert_eq!(world.app(one).objects.len(), 1, "the mark may be its own");
+    world.pass(Duration::from_secs(15));
+    assert_eq!(world.app(one).objects.len(), 0);
 }

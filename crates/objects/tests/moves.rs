@@ -141,6 +141,25 @@ fn a_device_that_holds_an_object_and_was_not_told_asks_what_has_become_of_it() {
 }
 
 #[test]
+fn a_device_drops_what_it_holds_of_a_move_that_was_refused_as_it_could_not_be_reached() {
+    let mut world = World::new(true);
+    let (one, two) = (world.device(true, true), world.device(true, true));
+    world.create(one, "home", Placing::Here).expect("it begins");
+    world.keep(1);
+    let to = world.node(two);
+    let moved = world.start_move(one, "home", to);
+    // The object comes, and the answer is lost with the connection.
+    let hold = world.kept(1);
+    world.cut(1);
+    hold.into_iter().for_each(|message| world.deliver(1, message));
+    assert_eq!(world.app(one).moved.remove(&moved), Some(Err(CallError::NotRun(NotRun::Unreachable))));
+    assert_eq!(world.app(two).objects.len(), 1);
+    world.pass(Duration::from_secs(1));
+    assert_eq!(world.app(two).objects.len(), 0);
+    assert_eq!(world.call(two, "home", "add"), Ok(vec![1]), "it is where it was");
+}
+
+#[test]
 fn devices_of_users_get_no_object_of_a_class_that_is_not_for_them() {
     let mut world = World::new(true);
     let (user, service) = (world.device(false, true), world.device(true, true));

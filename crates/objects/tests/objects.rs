@@ -10,8 +10,8 @@ use iolite_objects::{CallError, Created, LinkState, Placing};
 use iolite_values::{DeviceRight, Id, NodeLife, ObjectEpoch};
 use iolite_wire::message::{GoodbyeReason, ProtocolVersion};
 use iolite_wire::objects::{
-    Answer, Begin, CallFailure, CallMode, DeviceHello, FromDevice, NotRun, OBJECTS_PROTOCOL_VERSION, Rpc, RpcId,
-    ToDevice,
+    Answer, Begin, CallFailure, CallMode, Component, DeviceHello, FromDevice, NotRun, OBJECTS_PROTOCOL_VERSION, Rpc,
+    RpcId, ToDevice,
 };
 
 use world::{At, World, object};
@@ -270,6 +270,10 @@ fn rpc(id: &str, method: &str) -> Rpc {
         time_left: Duration::from_secs(10),
         caller: "eve".into(),
         arguments: Vec::new(),
+        from: None,
+        component: Component::Method,
+        claim: DeviceRight::Call,
+        by_device: false,
     }
 }
 

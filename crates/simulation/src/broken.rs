@@ -66,6 +66,8 @@ pub enum Broken {
     ResendOnReconnect,
     CountFromReceipt,
     SnapshotWhileRunning,
+    ExecuteThenInvalidate,
+    CommitOverOthers,
     BelieveTheStamp,
 }
 
@@ -98,7 +100,7 @@ struct Variant {
 }
 
 /// All that can be taken out, in the order in which they are listed.
-const VARIANTS: [Variant; 46] = [
+const VARIANTS: [Variant; 48] = [
     Variant {
         broken: Broken::SkipReadValidation,
         name: "skip-read-validation",
@@ -450,13 +452,29 @@ const VARIANTS: [Variant; 46] = [
         rule: "a device of the service counts its lease from when it hears of it, and not from when it asked",
         place: Where::Kernel(BrokenKernel::CountFromReceipt),
         needs: Needs::Objects,
-        seeds: Some(1..=60),
+        seeds: Some(121..=180),
     },
     Variant {
         broken: Broken::SnapshotWhileRunning,
         name: "snapshot-while-running",
         rule: "the state of an object that is to move is taken while a method writes",
         place: Where::Kernel(BrokenKernel::SnapshotWhileRunning),
+        needs: Needs::Objects,
+        seeds: Some(1..=60),
+    },
+    Variant {
+        broken: Broken::ExecuteThenInvalidate,
+        name: "execute-then-invalidate",
+        rule: "ConsistentCaching runs a write first, and stops the caches then",
+        place: Where::Kernel(BrokenKernel::ExecuteThenInvalidate),
+        needs: Needs::Objects,
+        seeds: Some(1..=60),
+    },
+    Variant {
+        broken: Broken::CommitOverOthers,
+        name: "commit-over-others",
+        rule: "OptimisticTransactions commits a transaction whatever has changed since it began",
+        place: Where::Kernel(BrokenKernel::CommitOverOthers),
         needs: Needs::Objects,
         seeds: Some(1..=60),
     },

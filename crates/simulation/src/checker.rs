@@ -96,6 +96,18 @@ pub enum Invariant {
     Answered,
     /// A method runs for the user of the session at which its call entered.
     Caller,
+    /// An object is where its manager keeps it.
+    Placed,
+    /// An object that never changes is read as it began, and refuses writes.
+    Unchanged,
+    /// Under a manager that orders calls, one method runs at a time.
+    OneAtATime,
+    /// A node's own copy has what it pulled and its own writes since, and a push overwrites no other one.
+    OwnCopies,
+    /// A node reads its own writes and never back, and in the end all nodes read the same.
+    Forward,
+    /// All of a transaction is seen or nothing, and nothing before its commit was sent.
+    AllOrNothing,
 }
 
 impl fmt::Display for Violation {

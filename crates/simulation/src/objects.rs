@@ -11,6 +11,7 @@ mod commits;
 mod device_node;
 mod faults;
 mod happened;
+mod kinds;
 mod links;
 mod live;
 mod names;
@@ -22,6 +23,8 @@ mod serving;
 mod store;
 mod store_link;
 mod told;
+mod transacting;
+mod under;
 mod world;
 
 pub use happened::ObjectEvent;

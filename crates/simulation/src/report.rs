@@ -229,7 +229,7 @@ fn centre_events_wanted(event: CentreEvent) -> u64 {
 }
 
 fn object_events_wanted(event: ObjectEvent) -> u64 {
-    let rare = [ObjectEvent::Fenced, ObjectEvent::Displaced, ObjectEvent::Restored];
+    let rare = [ObjectEvent::Fenced, ObjectEvent::Displaced, ObjectEvent::Restored, ObjectEvent::CommittedAgain];
     if rare.contains(&event) { 1 } else { OBJECT_EVENTS_OF_EACH_KIND }
 }
 

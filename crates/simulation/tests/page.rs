@@ -63,9 +63,10 @@ fn the_page_has_the_seeds_that_must_find_each_variant() {
 #[test]
 fn the_page_has_every_invariant() {
     use Invariant::{
-        Answered, Assertion, BroughtBack, Caller, Causality, ClientOrder, Conflicts, Delivery, Durability, Epochs,
-        ExactlyOnce, KeptWrites, LastState, Liveness, Merged, MonotonicReads, OneOwner, Overwritten, OwnWritesVisible,
-        PendingOnce, ReactiveSnapshot, RealTime, Rest, Room, Serializability, Strictness, Texts, ViewPrefix,
+        AllOrNothing, Answered, Assertion, BroughtBack, Caller, Causality, ClientOrder, Conflicts, Delivery,
+        Durability, Epochs, ExactlyOnce, Forward, KeptWrites, LastState, Liveness, Merged, MonotonicReads, OneAtATime,
+        OneOwner, Overwritten, OwnCopies, OwnWritesVisible, PendingOnce, Placed, ReactiveSnapshot, RealTime, Rest,
+        Room, Serializability, Strictness, Texts, Unchanged, ViewPrefix,
     };
     let all = [
         Assertion,
@@ -96,13 +97,20 @@ fn the_page_has_every_invariant() {
         KeptWrites,
         Answered,
         Caller,
+        Placed,
+        Unchanged,
+        OneAtATime,
+        OwnCopies,
+        Forward,
+        AllOrNothing,
     ];
     // Another invariant does not compile here before it is in the list above.
     let listed = |invariant: Invariant| match invariant {
         Assertion | ExactlyOnce | Durability | Serializability | RealTime | Strictness | ClientOrder
         | ReactiveSnapshot | OwnWritesVisible | PendingOnce | MonotonicReads | ViewPrefix | Delivery | Texts | Room
         | Liveness | LastState | Rest | Overwritten | BroughtBack | Conflicts | Causality | Merged | OneOwner
-        | Epochs | KeptWrites | Answered | Caller => true,
+        | Epochs | KeptWrites | Answered | Caller | Placed | Unchanged | OneAtATime | OwnCopies | Forward
+        | AllOrNothing => true,
     };
     assert!(all.into_iter().all(listed));
     assert_eq!(table("Invariant"), names(all));

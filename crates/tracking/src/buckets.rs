@@ -2,12 +2,12 @@
 //!
 //! Invariants: a bucket is taken only from a server that has no lease, by a commit that a renewal of its lease is in conflict with. A plan holds at the timestamp
 //! of the feed at which it was made: an exchange that cannot commit as of then is over, and the next plan decides. A server coordinates what it holds only
-//! while its own lease holds.
+//! while its own lease holds. A server that is alone in its store coordinates all of them, and no row says so.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use iolite_store::RowAt;
-use iolite_values::{Cell, ColumnId, NodeId, NodeName, ObjectName, Operation, Row, RowKey, TableId, Value, Write};
+use iolite_values::{Bucket, Cell, ColumnId, NodeId, NodeName, Operation, Row, RowKey, TableId, Value, Write};
 
 use crate::nodes;
 use crate::rows::{Rows, Undecided};
@@ -15,30 +15,6 @@ use crate::tables::{BUCKETS_TABLE, Place, Unreadable, node_of_text, text};
 use crate::tasks::{Done, Step};
 
 const HOLDER: &str = "holder";
-
-/// A 64th of all objects.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Bucket(u8);
-
-impl Bucket {
-    pub const COUNT: u8 = 64;
-    pub const FIRST: Bucket = Bucket(0);
-
-    /// The bucket of an object, by the first bits of a hash of its name.
-    pub fn of(object: &ObjectName) -> Bucket {
-        // FNV-1a, whose low bits are the better ones: the product brings them to the front.
-        let hash = TableId::of(&object.to_string()).0.wrapping_mul(0x9e37_79b1);
-        Bucket((hash >> 26) as u8)
-    }
-
-    fn all() -> impl Iterator<Item = Bucket> + Clone {
-        (0..Bucket::COUNT).map(Bucket)
-    }
-
-    pub fn number(self) -> u8 {
-        self.0
-    }
-}
 
 /// A bucket goes from one server to another, or is given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +31,10 @@ pub struct Buckets {
     since: Option<Vec<Write>>,
     /// The buckets that the host was told it coordinates.
     told: BTreeSet<Bucket>,
+    /// The buckets of which the host is to be told who holds them.
+    unsaid: BTreeSet<Bucket>,
+    /// The server of this process, which is alone in its store.
+    alone: Option<NodeId>,
 }
 
 impl Buckets {
@@ -70,6 +50,7 @@ impl Buckets {
     pub fn load(&mut self, rows: Vec<RowAt>) {
         let named = rows.into_iter().filter_map(|row| Some((bucket_of(&row.key)?, holder(&row.row).ok()??)));
         self.holders = named.collect();
+        self.unsaid = Bucket::all().collect();
         for write in self.since.take().unwrap_or_default() {
             self.apply(&write);
         }
@@ -88,10 +69,38 @@ impl Buckets {
             return;
         };
         let Operation::Put(Value::String(text)) = &write.operation else { return };
-        match node_of_text(text) {
-            Some(node) => drop(self.holders.insert(bucket, node)),
-            None => drop(self.holders.remove(&bucket)),
+        self.set_holder(bucket, node_of_text(text));
+    }
+
+    fn set_holder(&mut self, bucket: Bucket, holder: Option<NodeId>) {
+        let before = match holder {
+            Some(node) => self.holders.insert(bucket, node),
+            None => self.holders.remove(&bucket),
+        };
+        if before != holder {
+            self.unsaid.insert(bucket);
         }
+    }
+
+    /// The server of this process has registered. Nobody else has the store, so it has all buckets.
+    pub fn hold_all(&mut self, own: NodeId) {
+        self.alone = Some(own);
+        Bucket::all().for_each(|bucket| self.set_holder(bucket, Some(own)));
+    }
+
+    pub fn alone(&self) -> Option<NodeId> {
+        self.alone
+    }
+
+    /// Whether the host was told that it coordinates these objects.
+    pub fn is_own(&self, bucket: Bucket) -> bool {
+        self.told.contains(&bucket)
+    }
+
+    /// The buckets whose holders are known now, or are others than before.
+    pub fn new_holders(&mut self) -> Vec<(Bucket, Option<NodeId>)> {
+        let unsaid = std::mem::take(&mut self.unsaid);
+        unsaid.into_iter().map(|bucket| (bucket, self.holders.get(&bucket).copied())).collect()
     }
 
     /// The next exchanges of the own server. `servers`: those that may have a lease, and the own one; a share is an even part for each.
@@ -125,7 +134,7 @@ impl Buckets {
 
 impl Exchange {
     pub fn place(&self) -> Place {
-        let key = RowKey::new(&[Value::Int(self.bucket.0.into())]).expect("a number is short");
+        let key = RowKey::new(&[Value::Int(self.bucket.number().into())]).expect("a number is short");
         Place { table: TableId::of(BUCKETS_TABLE), key }
     }
 
@@ -150,7 +159,7 @@ impl Exchange {
 
 fn bucket_of(key: &RowKey) -> Option<Bucket> {
     let [Value::Int(number)] = <[Value; 1]>::try_from(key.values().ok()?).ok()? else { return None };
-    u8::try_from(number).ok().filter(|number| *number < Bucket::COUNT).map(Bucket)
+    u8::try_from(number).ok().and_then(Bucket::new)
 }
 
 fn holder(row: &Row) -> Result<Option<NodeId>, Unreadable> {

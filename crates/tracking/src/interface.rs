@@ -1,9 +1,10 @@
 //! The inputs and outputs of tracking.
 
-use crate::buckets::Bucket;
 use iolite_machine::Instant;
 use iolite_store::{Event, Request, RequestId};
-use iolite_values::{ClientId, CoordinatorId, NodeId, NodeLife, NodeName, ObjectEpoch, ObjectName, StoreIncarnation};
+use iolite_values::{
+    Bucket, ClientId, CoordinatorId, NodeId, NodeLife, NodeName, ObjectEpoch, ObjectName, StoreIncarnation,
+};
 use iolite_wire::objects::{Begin, OfferedClass, Placed, TrackAnswer};
 
 #[derive(Clone, Debug)]
@@ -44,11 +45,21 @@ pub enum News {
     Lease { own: NodeId, until: Instant },
     /// Another server, or this one, has registered with this address. It may be told more than once.
     Server { own: NodeId, address: String },
-    /// This life of a node has no lease, or its server has lost it for long; and so is every earlier life. A server may get a lease again, and a device may
-    /// come back. It may be told more than once.
+    /// This life of a node is lost or has ended, and so has every earlier life. Lost: a server is marked whose lease is over, or a device that its server has
+    /// lost for long. Either may come back in this life. Ended: a device has registered in a later life, or a server has and the last lease of this life is
+    /// over. [`Ask::Recall`] says of an object whether its owner is over: a device of a user that is only lost is not. All servers hear of it, and may more
+    /// than once. Of what was before it started, a server hears of servers only. A server that is alone hears of marks and ended lives of devices, and nothing
+    /// of its own earlier lives.
     NodeDead(NodeId),
-    /// This process coordinates the objects of a bucket from now on, or no more. It does so only while its lease holds.
+    /// This process coordinates the objects of a bucket from now on, or no more. It does so only while its lease holds, or while it is alone in its store and
+    /// has registered. [`Ask::List`] says which objects there are, and [`News::Begun`] which ones come.
     Coordinates(Bucket, bool),
+    /// An object with managers has begun, perhaps anew, in a bucket that this process coordinates. The feed says so, hence of each object that begins
+    /// after the process was told that it coordinates the bucket.
+    Begun { object: ObjectName, managers: String },
+    /// The server that holds a bucket, by the rows; whether that server has a lease, they do not say. Told for every bucket after each [`News::Ready`], and
+    /// when it changes.
+    Holder(Bucket, Option<NodeId>),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,9 +74,22 @@ pub enum Ask {
     /// another epoch, or `Refused` as `Unreachable` if the new owner's life has ended, or it is marked as lost. A mark does not hinder an owner that takes
     /// its object back.
     Move { object: ObjectName, from: ObjectEpoch, places: Vec<NodeId> },
+    /// An object whose owner is over goes on at another node, as its coordinator says. Told as a move is; and [`Told::Stands`] if the owner is not over, or comes
+    /// back before the change.
+    Take { object: ObjectName, from: ObjectEpoch, at: NodeId },
     /// An object ends, if its row is of this epoch. Told: [`Told::Removed`], or [`Told::Stands`]. An object that begins later under the name gets a
     /// higher epoch.
     Remove { object: ObjectName, from: ObjectEpoch },
+    /// The objects of a bucket that are there, whether their owners are or not. Told: [`Told::Listed`], as of where the feed is at a moment between the ask
+    /// and the answer. So the listing has everything that was news before the ask, and news says what comes later; but a commit of somebody else that has
+    /// just ended may not be in it. An object whose row a newer Iolite wrote is not listed.
+    List(Bucket),
+    /// The row of an object, and the memory of its coordinators. Told: [`Told::Recalled`], also when its owner is over; or `Unknown`.
+    Recall(ObjectName),
+    /// The coordinators of an object are to remember this from now on, if they remember what it `was` still, and the row is of this epoch. Told: [`Told::Remembered`], or
+    /// [`Told::Recalled`] as it is now, or `Unknown`; or `Refused` as `TooLarge` past [`crate::limits::MEMORY_BYTES_MAX`]. The epoch stays. A move keeps
+    /// the memory, and an object that begins, also anew, has an empty one. When the answer was `InDoubt`, ask again: `Recalled` may have this very memory.
+    Remember { object: ObjectName, from: ObjectEpoch, was: Vec<u8>, memory: Vec<u8> },
     /// The server that a device was last connected to. Told: [`Told::At`], as it is at a moment between the ask and the answer.
     Where(NodeId),
     /// A node comes. Told: [`Told::Registered`], or [`Told::Elsewhere`] if it has come on a later connection meanwhile, in the same life.
@@ -97,6 +121,15 @@ pub enum Told {
     /// The row of an object that was neither moved nor removed. A move that is asked again may find itself here: compare the places.
     Stands(Placed),
     Removed,
+    /// In the order of their names.
+    Listed(Vec<(ObjectName, Placed)>),
+    /// `is_over`: the object begins anew if it is begun now, as [`Ask::Begin`] has it.
+    Recalled {
+        placed: Placed,
+        is_over: bool,
+        memory: Vec<u8>,
+    },
+    Remembered,
     /// The server of a device. None: it is marked as lost, or is not in this life.
     At(Option<CoordinatorId>),
     /// The node, in the life that it has now, and its lapses: how often it was marked as lost in this life. Objects of a node that serves may have begun

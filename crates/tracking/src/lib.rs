@@ -3,6 +3,8 @@
 //! Every gateway has this machine beside it. It keeps three system tables of the store: of objects, nodes, and buckets of objects. It is asked when an
 //! object begins or is missed, and when a node comes. A call whose reference is fresh asks nothing here.
 //!
+//! The server that holds a bucket coordinates its objects. It is told which ones begin there, may list them, and keeps a memory of each in its row.
+//!
 //! An object lives as long as the life of its owner. If the owner is part of the service, it also ends when somebody begins it anew while the owner is marked
 //! as lost.
 //!
@@ -26,8 +28,8 @@ mod tracking;
 #[cfg(test)]
 mod tests;
 
-pub use buckets::Bucket;
 pub use interface::{Ask, AskId, Input, News, Output, Settings, Told};
+pub use iolite_values::Bucket;
 pub use leases::{LEASE, RENEW_EVERY};
 pub use tables::{BUCKETS_TABLE, NODES_TABLE, OBJECTS_TABLE};
 pub use tracking::Tracking;

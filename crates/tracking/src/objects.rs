@@ -1,23 +1,28 @@
 //! The rows of objects, and what each ask makes of one.
 //!
 //! Invariants: the epoch under a name only rises, by one a change, also over a removal and a new beginning. An object begins anew only if its owner is over,
-//! by a commit with which a sign of life of that node is in conflict. So is a move with a mark of the new owner.
+//! by a commit with which a sign of life of that node is in conflict. So is a move with a mark of the new owner. A memory changes only from what its
+//! writer took it for, and neither with the epoch nor with the places.
 
-use iolite_values::{DeviceRight, NodeId, ObjectEpoch, Row, Value, Write};
+use iolite_store::RowAt;
+use iolite_values::{Cell, ColumnId, DeviceRight, NodeId, ObjectEpoch, ObjectName, Operation, Row, Value, Write};
 use iolite_wire::objects::{Begin, Declared, NotRun, Placed, TrackAnswer};
 
 use crate::interface::Told;
+use crate::limits::MEMORY_BYTES_MAX;
 use crate::nodes::{self, LifeState};
 use crate::rows::{Rows, Undecided};
-use crate::tables::{Place, Unreadable, node_of_text, number, text};
+use crate::tables::{Place, Unreadable, bytes, node_of_text, number, object_name, text};
 use crate::tasks::Step;
 
-/// The column that every change of a row writes, and every ask reads.
-pub const EPOCH: &str = "epoch";
+/// The column that every change of a row writes, but for that of its memory; and every ask reads.
+const EPOCH: &str = "epoch";
 const VERSION: &str = "version";
 const MANAGERS: &str = "managers";
 const DEVICES: &str = "devices";
 const PLACES: &str = "places";
+/// The memory of the object's coordinators. Nothing: it is empty.
+const MEMORY: &str = "memory";
 
 /// The state of an object's name.
 enum Standing {
@@ -29,6 +34,8 @@ enum Standing {
 
 pub fn find(place: &Place, rows: &Rows) -> Result<Step<Told>, Undecided> {
     let answer = match read(rows.get(place)?)? {
+        // Nobody may begin it anew.
+        Standing::There(placed) if placed.declared.is_kept_for_good() => TrackAnswer::Found(placed),
         Standing::There(placed) => match nodes::life_state(rows, owner(&placed))? {
             LifeState::There | LifeState::Lost { serves: false } => TrackAnswer::Found(placed),
             LifeState::Lost { serves: true } => TrackAnswer::Lost,
@@ -42,12 +49,12 @@ pub fn find(place: &Place, rows: &Rows) -> Result<Step<Told>, Undecided> {
 pub fn begin(place: &Place, rows: &Rows, begin: &Begin, at: NodeId) -> Result<Step<Told>, Undecided> {
     let row = rows.get(place)?;
     let last = match read(row)? {
-        Standing::There(placed) => match nodes::life_state(rows, owner(&placed))? {
-            LifeState::Ended | LifeState::Lost { serves: true } => placed.epoch,
-            LifeState::There | LifeState::Lost { serves: false } => {
+        Standing::There(placed) => {
+            if !is_over(&placed, rows)? {
                 return Ok(Step::Tell(Told::Track(TrackAnswer::Found(placed))));
             }
-        },
+            placed.epoch
+        }
         Standing::Removed(epoch) => epoch,
         Standing::Nothing => ObjectEpoch(0),
     };
@@ -91,6 +98,16 @@ pub fn change_places(
     })
 }
 
+/// The same, if the owner is over.
+pub fn take(place: &Place, rows: &Rows, from: ObjectEpoch, at: NodeId) -> Result<Step<Told>, Undecided> {
+    if let Standing::There(placed) = read(rows.get(place)?)?
+        && !is_over(&placed, rows)?
+    {
+        return Ok(Step::Tell(Told::Stands(placed)));
+    }
+    change_places(place, rows, from, &[at])
+}
+
 pub fn remove(place: &Place, rows: &Rows, from: ObjectEpoch) -> Result<Step<Told>, Undecided> {
     let row = rows.get(place)?;
     Ok(match read(row)? {
@@ -102,6 +119,85 @@ pub fn remove(place: &Place, rows: &Rows, from: ObjectEpoch) -> Result<Step<Told
         }
         Standing::There(placed) => Step::Tell(Told::Stands(placed)),
     })
+}
+
+/// The objects of a bucket that are there. A row that a newer Iolite wrote is passed over.
+pub fn list(rows: &[RowAt]) -> Step<Told> {
+    let listed = rows.iter().filter_map(|row| match read(Some(&row.row)) {
+        Ok(Standing::There(placed)) => Some((object_name(&row.key)?, placed)),
+        Ok(Standing::Nothing | Standing::Removed(_)) | Err(Unreadable) => None,
+    });
+    Step::TellAsRead(Told::Listed(listed.collect()))
+}
+
+pub fn recall(place: &Place, rows: &Rows) -> Result<Step<Told>, Undecided> {
+    let row = rows.get(place)?;
+    let told = match read(row)? {
+        Standing::Nothing | Standing::Removed(_) => Told::Track(TrackAnswer::Unknown),
+        Standing::There(placed) => {
+            let (is_over, memory) = (is_over(&placed, rows)?, memory_of(row)?.to_vec());
+            Told::Recalled { placed, is_over, memory }
+        }
+    };
+    Ok(Step::Tell(told))
+}
+
+pub fn remember(
+    place: &Place,
+    rows: &Rows,
+    from: ObjectEpoch,
+    was: &[u8],
+    memory: &[u8],
+) -> Result<Step<Told>, Undecided> {
+    if memory.len() > MEMORY_BYTES_MAX {
+        let limit = format!("a memory has at most {MEMORY_BYTES_MAX} bytes, not {}", memory.len());
+        return Ok(Step::Tell(Told::Track(TrackAnswer::Refused(NotRun::TooLarge(limit)))));
+    }
+    let row = rows.get(place)?;
+    // An object that has begun anew has nothing of what was remembered of the last one, and an empty memory as that may have had.
+    let is_this = matches!(read(row)?, Standing::There(placed) if placed.epoch == from);
+    if !is_this || memory_of(row)? != was {
+        return recall(place, rows);
+    }
+    Ok(if memory == was {
+        Step::Tell(Told::Remembered)
+    } else {
+        Step::Change(vec![place.put(MEMORY, Value::bytes(memory))], Told::Remembered)
+    })
+}
+
+/// The cell of an object's row on which its epoch and places rest. A row that is made anew changes all of its cells.
+pub fn guards(object: &ObjectName) -> Vec<Cell> {
+    vec![Place::of_object(object).cell(EPOCH)]
+}
+
+/// The cells on which its memory rests too.
+pub fn memory_guards(object: &ObjectName) -> Vec<Cell> {
+    [EPOCH, MEMORY].map(|column| Place::of_object(object).cell(column)).to_vec()
+}
+
+/// The object with managers that begins by a write, and these managers.
+pub fn begun(write: &Write) -> Option<(ObjectName, &str)> {
+    let Operation::Put(Value::String(managers)) = &write.operation else { return None };
+    if write.cell.column != ColumnId::of(MANAGERS) || managers.is_empty() {
+        return None;
+    }
+    Some((object_name(&write.cell.row)?, managers))
+}
+
+/// Whether an object begins anew if somebody begins it now.
+fn is_over(placed: &Placed, rows: &Rows) -> Result<bool, Undecided> {
+    if placed.declared.is_kept_for_good() {
+        return Ok(false);
+    }
+    Ok(match nodes::life_state(rows, owner(placed))? {
+        LifeState::Ended | LifeState::Lost { serves: true } => true,
+        LifeState::There | LifeState::Lost { serves: false } => false,
+    })
+}
+
+fn memory_of(row: Option<&Row>) -> Result<&[u8], Unreadable> {
+    row.map_or(Ok(&[]), |row| bytes(row, MEMORY))
 }
 
 fn owner(placed: &Placed) -> NodeId {

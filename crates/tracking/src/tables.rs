@@ -1,11 +1,11 @@
-//! The tables, and how names of objects and nodes are keys of their rows. Both tables are the system's: no app names them.
+//! The tables, and how names of objects and nodes are keys of their rows. All are the system's: no app names them.
 
 use iolite_values::{
-    Cell, CellState, ColumnId, CoordinatorId, Interest, KeyRange, NodeId, NodeLife, NodeName, ObjectName, Operation,
-    Row, RowKey, TableId, Value, Write,
+    Bucket, Cell, CellState, ColumnId, CoordinatorId, Interest, KeyRange, NodeId, NodeLife, NodeName, ObjectName,
+    Operation, Row, RowKey, TableId, Value, Write,
 };
 
-/// A row for each object. A backup holds it.
+/// A row for each object, under its bucket, its class and its id. A backup holds it.
 pub const OBJECTS_TABLE: &str = "_objects";
 /// A row for each node. No backup holds it: nodes register anew.
 pub const NODES_TABLE: &str = "_nodes";
@@ -30,8 +30,9 @@ pub struct Place {
 
 impl Place {
     pub fn of_object(object: &ObjectName) -> Place {
-        let key = RowKey::new(&[Value::from(object.class()), Value::from(object.id())]).expect("a name is short");
-        Place { table: TableId::of(OBJECTS_TABLE), key }
+        let bucket = Value::Int(Bucket::of(object).number().into());
+        let values = [bucket, Value::from(object.class()), Value::from(object.id())];
+        Place { table: TableId::of(OBJECTS_TABLE), key: RowKey::new(&values).expect("a name is short") }
     }
 
     pub fn of_node(name: NodeName) -> Place {
@@ -63,6 +64,14 @@ impl Place {
     }
 }
 
+/// The object whose row has this key.
+pub fn object_name(key: &RowKey) -> Option<ObjectName> {
+    match <[Value; 3]>::try_from(key.values().ok()?).ok()? {
+        [Value::Int(_bucket), Value::String(class), Value::String(id)] => ObjectName::new(&class, &id).ok(),
+        _ => None,
+    }
+}
+
 /// The node whose row has this key.
 pub fn node_name(key: &RowKey) -> Option<NodeName> {
     match <[Value; 2]>::try_from(key.values().ok()?).ok()? {
@@ -78,6 +87,12 @@ pub fn node_name(key: &RowKey) -> Option<NodeName> {
 pub fn node_of_text(text: &str) -> Option<NodeId> {
     let (name, life) = text.split_once('#')?;
     Some(NodeId { name: name.parse().ok()?, life: NodeLife(life.parse().ok()?) })
+}
+
+/// The rows of all objects of a bucket.
+pub fn objects_of(bucket: Bucket) -> Interest {
+    let range = KeyRange::prefix(&[Value::Int(bucket.number().into())]).expect("a number is short");
+    Interest::Range { table: TableId::of(OBJECTS_TABLE), range }
 }
 
 pub fn all_buckets() -> Interest {
@@ -108,6 +123,15 @@ pub fn flag(row: &Row, column: &str) -> Result<bool, Unreadable> {
 pub fn text<'a>(row: &'a Row, column: &str) -> Result<&'a str, Unreadable> {
     let Value::String(text) = value(row, column)? else { return Err(Unreadable) };
     Ok(text)
+}
+
+/// Bytes of which there may be none: then the row lacks them.
+pub fn bytes<'a>(row: &'a Row, column: &str) -> Result<&'a [u8], Unreadable> {
+    if row.cell(ColumnId::of(column)).is_none() {
+        return Ok(&[]);
+    }
+    let Value::Bytes(bytes) = value(row, column)? else { return Err(Unreadable) };
+    Ok(bytes)
 }
 
 fn value<'a>(row: &'a Row, column: &str) -> Result<&'a Value, Unreadable> {

@@ -6,14 +6,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use iolite_machine::Instant;
 use iolite_store::RequestId;
-use iolite_values::{Cell, CoordinatorId, Counter, NodeId, Timestamp, Transaction, Write};
+use iolite_values::{Bucket, Cell, CoordinatorId, Counter, NodeId, Timestamp, Transaction, Write};
 
-use crate::buckets::{Bucket, Exchange};
+use crate::buckets::Exchange;
 use crate::interface::{Ask, AskId, Told};
 use crate::leases::Silent;
 use crate::nodes::{self, Coming};
 use crate::objects;
-use crate::rows::{Rows, Undecided};
+use crate::rows::{Rows, Undecided, Wanted};
 use crate::tables::Place;
 
 /// The part that waits for a task. It has one open at a time.
@@ -50,6 +50,8 @@ pub enum Done {
 pub enum Step<T> {
     /// The answer, if the rows are still as they were read.
     Tell(T),
+    /// The answer, as the rows were read. The feed is still to say what has changed since.
+    TellAsRead(T),
     /// Writes, and the answer when they are committed.
     Change(Vec<Write>, T),
 }
@@ -58,6 +60,7 @@ impl Step<Told> {
     fn done(self) -> Step<Done> {
         match self {
             Step::Tell(told) => Step::Tell(Done::Told(told)),
+            Step::TellAsRead(told) => Step::TellAsRead(Done::Told(told)),
             Step::Change(writes, told) => Step::Change(writes, Done::Told(told)),
         }
     }
@@ -72,10 +75,10 @@ pub struct Open {
 /// How far a task is.
 #[derive(Debug)]
 pub enum Phase {
-    /// A row is being read, after others.
+    /// A row is being read, after others; or the rows of a bucket.
     Reading {
         request: RequestId,
-        place: Place,
+        wanted: Wanted,
         rows: Rows,
     },
     /// The store is asked whether the rows are still so.
@@ -154,71 +157,90 @@ impl Tasks {
 }
 
 impl Task {
-    /// The row that it is about.
-    pub fn place(&self) -> Place {
+    /// The row that it is about, or the rows.
+    pub fn wanted(&self) -> Wanted {
         match self {
-            Task::Ask(ask) => ask.place(),
-            Task::Renew(node) | Task::Lose(Silent { node, .. }) => Place::of_node(node.name),
-            Task::Exchange(exchange) => exchange.place(),
+            Task::Ask(ask) => ask.wanted(),
+            Task::Renew(node) | Task::Lose(Silent { node, .. }) => Wanted::Row(Place::of_node(node.name)),
+            Task::Exchange(exchange) => Wanted::Row(exchange.place()),
         }
     }
 
     /// Cells that tell whether the rows are still as they were read.
     pub fn guards(&self, rows: &Rows) -> Vec<Cell> {
-        let place = self.place();
         let own = match self {
-            Task::Ask(ask) => ask.guards(&place),
-            Task::Renew(_) | Task::Lose(_) => nodes::lease_guards(&place),
+            Task::Ask(ask) => ask.guards(),
+            Task::Renew(node) | Task::Lose(Silent { node, .. }) => nodes::lease_guards(&Place::of_node(node.name)),
             Task::Exchange(exchange) => exchange.guards(),
         };
         // All others are rows of nodes.
-        let others = rows.places().filter(|other| **other != place).flat_map(nodes::life_guards);
+        let others = rows.others().flat_map(nodes::life_guards);
         own.into_iter().chain(others).collect()
     }
 
     pub fn step(&self, rows: &Rows) -> Result<Step<Done>, Undecided> {
         match self {
             Task::Ask(ask) => ask.step(rows),
-            Task::Renew(node) => nodes::renew(&self.place(), rows, *node),
-            Task::Lose(silent) => nodes::lose_silent(&self.place(), rows, *silent),
+            Task::Renew(node) => nodes::renew(&Place::of_node(node.name), rows, *node),
+            Task::Lose(silent) => nodes::lose_silent(&Place::of_node(silent.node.name), rows, *silent),
             Task::Exchange(exchange) => exchange.step(rows),
         }
     }
 }
 
 impl Ask {
-    fn place(&self) -> Place {
+    fn wanted(&self) -> Wanted {
         match self {
-            Ask::Find(object) | Ask::Move { object, .. } | Ask::Remove { object, .. } => Place::of_object(object),
-            Ask::Begin { begin, .. } => Place::of_object(&begin.object),
-            Ask::Register { name, .. } => Place::of_node(*name),
-            Ask::Where(device) | Ask::Gone { device, .. } => Place::of_node(device.name),
+            Ask::Find(object)
+            | Ask::Move { object, .. }
+            | Ask::Take { object, .. }
+            | Ask::Remove { object, .. }
+            | Ask::Recall(object)
+            | Ask::Remember { object, .. } => Wanted::Row(Place::of_object(object)),
+            Ask::Begin { begin, .. } => Wanted::Row(Place::of_object(&begin.object)),
+            Ask::List(bucket) => Wanted::Bucket(*bucket),
+            Ask::Register { name, .. } => Wanted::Row(Place::of_node(*name)),
+            Ask::Where(device) | Ask::Gone { device, .. } => Wanted::Row(Place::of_node(device.name)),
         }
     }
 
-    fn guards(&self, place: &Place) -> Vec<Cell> {
+    fn guards(&self) -> Vec<Cell> {
         match self {
-            Ask::Find(_) | Ask::Begin { .. } | Ask::Move { .. } | Ask::Remove { .. } => {
-                vec![place.cell(objects::EPOCH)]
+            Ask::Find(object) | Ask::Move { object, .. } | Ask::Take { object, .. } | Ask::Remove { object, .. } => {
+                objects::guards(object)
             }
-            Ask::Register { .. } => nodes::registration_guards(place),
-            Ask::Where(_) | Ask::Gone { .. } => nodes::life_guards(place),
+            Ask::Begin { begin, .. } => objects::guards(&begin.object),
+            // The rows of a busy bucket may never stand still for as long as a confirmation takes.
+            Ask::List(_) => Vec::new(),
+            Ask::Recall(object) | Ask::Remember { object, .. } => objects::memory_guards(object),
+            Ask::Register { name, .. } => nodes::registration_guards(&Place::of_node(*name)),
+            Ask::Where(device) | Ask::Gone { device, .. } => nodes::life_guards(&Place::of_node(device.name)),
         }
     }
 
     fn step(&self, rows: &Rows) -> Result<Step<Done>, Undecided> {
-        let place = self.place();
         Ok(match self {
-            Ask::Find(_) => objects::find(&place, rows)?.done(),
-            Ask::Begin { begin, at } => objects::begin(&place, rows, begin, *at)?.done(),
-            Ask::Move { from, places, .. } => objects::change_places(&place, rows, *from, places)?.done(),
-            Ask::Remove { from, .. } => objects::remove(&place, rows, *from)?.done(),
-            Ask::Where(device) => nodes::server_of(&place, rows, *device)?,
+            Ask::Find(object) => objects::find(&Place::of_object(object), rows)?.done(),
+            Ask::Begin { begin, at } => objects::begin(&Place::of_object(&begin.object), rows, begin, *at)?.done(),
+            Ask::Move { object, from, places } => {
+                objects::change_places(&Place::of_object(object), rows, *from, places)?.done()
+            }
+            Ask::Take { object, from, at } => objects::take(&Place::of_object(object), rows, *from, *at)?.done(),
+            Ask::Remove { object, from } => objects::remove(&Place::of_object(object), rows, *from)?.done(),
+            Ask::List(_) => objects::list(rows.objects()).done(),
+            Ask::Recall(object) => objects::recall(&Place::of_object(object), rows)?.done(),
+            Ask::Remember { object, from, was, memory } => {
+                objects::remember(&Place::of_object(object), rows, *from, was, memory)?.done()
+            }
+            Ask::Where(device) => nodes::server_of(&Place::of_node(device.name), rows, *device)?,
             Ask::Register { name, known, serves, at, connection, address, classes } => {
                 let (name, known, serves, at, connection) = (*name, *known, *serves, *at, *connection);
-                Coming { name, known, serves, at, connection, address, classes }.register(&place, rows)?
+                let coming = Coming { name, known, serves, at, connection, address, classes };
+                coming.register(&Place::of_node(name), rows)?
             }
-            Ask::Gone { device, at, connection } => nodes::lose_device(&place, rows, device.life, *at, *connection)?,
+            Ask::Gone { device, at, connection } => {
+                nodes::lose_device(&Place::of_node(device.name), rows, device.life, *at, *connection)?
+            }
         })
     }
 }

@@ -3,7 +3,9 @@
 mod addresses;
 mod beginning;
 mod buckets;
+mod coordinators;
 mod leases;
+mod memory;
 mod moving;
 mod owners;
 mod registering;

@@ -9,8 +9,8 @@ use iolite_store::{
     CommitReply, CompletionDecision, Event, ReadLimit, ReadReply, Reply, Request, RequestId, Segment, TooOld, Validity,
 };
 use iolite_values::{
-    Attempt, ColumnId, Counter, Decision, Element, Interest, KeyRange, Level, NodeId, NodeName, Read, StoreIncarnation,
-    TableId, Timestamp, Transaction, TransactionId,
+    Attempt, Bucket, ColumnId, Counter, Decision, Element, Level, NodeId, NodeName, Read, StoreIncarnation, TableId,
+    Timestamp, Transaction, TransactionId, Write,
 };
 
 use crate::buckets::Buckets;
@@ -18,9 +18,10 @@ use crate::interface::{Ask, AskId, Input, News, Output, Settings, Told};
 use crate::leases::Leases;
 use crate::limits::OPEN_ASKS_MAX;
 use crate::nodes::ADDRESS;
+use crate::objects;
 use crate::own::Names;
-use crate::rows::{Rows, Undecided};
-use crate::tables::{BUCKETS_TABLE, NODES_TABLE, Place, all_buckets, all_servers};
+use crate::rows::{Rows, Undecided, Wanted};
+use crate::tables::{BUCKETS_TABLE, NODES_TABLE, OBJECTS_TABLE, all_buckets, all_servers};
 use crate::tasks::{Asker, Changing, Done, Open, Phase, Step, Task, Tasks};
 
 /// Keeps the tables of objects and nodes.
@@ -98,19 +99,18 @@ impl Tracking {
         id
     }
 
-    /// Reads the row that the task is about.
+    /// Reads the row that the task is about, or the rows.
     fn read(&mut self, asker: Asker) {
         let (Some(at), Some(open)) = (self.position, self.tasks.open.get(&asker)) else { return };
-        let place = open.task.place();
-        self.read_row(asker, place, Rows::new(at));
+        let wanted = open.task.wanted();
+        self.read_more(asker, wanted, Rows::new(at));
     }
 
     /// Reads one more row, at the timestamp of the others.
-    fn read_row(&mut self, asker: Asker, place: Place, rows: Rows) {
-        let interest = Interest::Range { table: place.table, range: KeyRange::one(&place.key) };
-        let read = Request::ReadAt { interest, at: rows.at, limit: ReadLimit::NONE };
+    fn read_more(&mut self, asker: Asker, wanted: Wanted, rows: Rows) {
+        let read = Request::ReadAt { interest: wanted.interest(), at: rows.at, limit: ReadLimit::NONE };
         let request = self.request(Purpose::Task(asker), read);
-        self.set_phase(asker, Phase::Reading { request, place, rows });
+        self.set_phase(asker, Phase::Reading { request, wanted, rows });
     }
 
     fn set_phase(&mut self, asker: Asker, phase: Phase) {
@@ -119,9 +119,9 @@ impl Tracking {
         }
     }
 
-    fn on_row(&mut self, asker: Asker, place: Place, mut rows: Rows, reply: Result<ReadReply, TooOld>) {
+    fn on_rows(&mut self, asker: Asker, wanted: Wanted, mut rows: Rows, reply: Result<ReadReply, TooOld>) {
         match reply {
-            Ok(reply) => rows.add(place, reply.rows.into_iter().next().map(|row| row.row)),
+            Ok(reply) => rows.add(wanted, reply.rows),
             Err(TooOld { low_watermark }) => return self.wait(asker, low_watermark),
         }
         let Some(open) = self.tasks.open.get(&asker) else { return };
@@ -130,6 +130,7 @@ impl Tracking {
         let reads: Vec<Read> = open.task.guards(&rows).into_iter().map(whole).collect();
         match step {
             Ok(Step::Tell(done)) => self.confirm(asker, rows.at, reads, done),
+            Ok(Step::TellAsRead(done)) => self.end(asker, done),
             Ok(Step::Change(writes, done)) => {
                 let name = self.names.begin();
                 let (id, decision) = (self.transaction(name), Decision::Commit(writes));
@@ -137,7 +138,7 @@ impl Tracking {
                 let transaction = Transaction { id, attempt, snapshot, reads, level, decision };
                 self.commit(asker, Changing { name, transaction, sent: self.now, was_in_doubt: false, done });
             }
-            Err(Undecided::Unread(place)) => self.read_row(asker, place, rows),
+            Err(Undecided::Unread(place)) => self.read_more(asker, Wanted::Row(place), rows),
             Err(Undecided::Unreadable) => self.end(asker, Done::Told(Told::Unavailable)),
         }
     }
@@ -204,10 +205,12 @@ impl Tracking {
             return self.wait(asker, at);
         }
         self.end(asker, done);
-        if let Some(own) = own.filter(|_| self.settings.has_leases) {
-            let until = self.leases.hold(own, self.now, sent, at);
-            self.news(News::Lease { own, until });
+        let Some(own) = own else { return };
+        if !self.settings.has_leases {
+            return self.buckets.hold_all(own);
         }
+        let until = self.leases.hold(own, self.now, sent, at);
+        self.news(News::Lease { own, until });
     }
 
     fn on_reply(&mut self, id: RequestId, reply: Reply) {
@@ -224,8 +227,8 @@ impl Tracking {
     fn on_reply_to(&mut self, asker: Asker, reply: Reply) {
         let Some(open) = self.tasks.open.get_mut(&asker) else { return };
         match std::mem::replace(&mut open.phase, Phase::Behind(Timestamp::ZERO)) {
-            Phase::Reading { place, rows, .. } => match reply {
-                Reply::ReadAt(reply) => self.on_row(asker, place, rows, reply),
+            Phase::Reading { wanted, rows, .. } => match reply {
+                Reply::ReadAt(reply) => self.on_rows(asker, wanted, rows, reply),
                 Reply::Refused(_) => self.end(asker, Done::Told(Told::Unavailable)),
                 other => panic!("the store answered a read with {other:?}"),
             },
@@ -300,7 +303,10 @@ impl Tracking {
         (self.leases, self.buckets) = (Leases::default(), self.buckets.begin_anew());
         self.news(News::Ready(store));
         self.read_servers();
-        self.read_buckets();
+        // A server that is alone has all of them.
+        if self.settings.has_leases {
+            self.read_buckets();
+        }
     }
 
     fn read_servers(&mut self) {
@@ -347,10 +353,13 @@ impl Tracking {
     }
 
     fn on_segment(&mut self, segment: &Segment) {
-        let (nodes, buckets) = (TableId::of(NODES_TABLE), TableId::of(BUCKETS_TABLE));
+        let (nodes, objects, buckets) =
+            (TableId::of(NODES_TABLE), TableId::of(OBJECTS_TABLE), TableId::of(BUCKETS_TABLE));
         let (address, mut has_address) = (ColumnId::of(ADDRESS), false);
         for write in segment.commits.iter().flat_map(|commit| commit.writes.iter()) {
-            if write.cell.table == buckets {
+            if write.cell.table == objects {
+                self.on_object(write);
+            } else if write.cell.table == buckets && self.settings.has_leases {
                 self.buckets.fold(write);
             } else if write.cell.table == nodes {
                 has_address |= write.cell.column == address;
@@ -363,6 +372,14 @@ impl Tracking {
         self.position = Some(segment.to);
         while let Some(asker) = self.tasks.reached(segment.to) {
             self.again(asker);
+        }
+    }
+
+    fn on_object(&mut self, write: &Write) {
+        let Some((object, managers)) = objects::begun(write) else { return };
+        if self.buckets.is_own(Bucket::of(&object)) {
+            let managers = managers.to_owned();
+            self.news(News::Begun { object, managers });
         }
     }
 
@@ -390,7 +407,8 @@ impl Tracking {
 
     /// Tells the host which buckets it coordinates from now on, and which no more. It hears of an end before the store does.
     fn tell_buckets(&mut self) {
-        let own = self.leases.holder(self.now, self.position.unwrap_or_default());
+        let with_lease = self.leases.holder(self.now, self.position.unwrap_or_default());
+        let own = self.buckets.alone().or(with_lease);
         for (bucket, is_own) in self.buckets.changes(own, &self.tasks.given_up()) {
             let news = Output::News(News::Coordinates(bucket, is_own));
             if is_own {
@@ -398,6 +416,12 @@ impl Tracking {
             } else {
                 self.outputs.push_front(news);
             }
+        }
+    }
+
+    fn tell_holders(&mut self) {
+        for (bucket, holder) in self.buckets.new_holders() {
+            self.news(News::Holder(bucket, holder));
         }
     }
 
@@ -422,6 +446,7 @@ impl Machine for Tracking {
             Input::Ask(id, ask) => self.on_ask(id, ask),
         }
         self.tell_buckets();
+        self.tell_holders();
         self.acknowledge();
     }
 

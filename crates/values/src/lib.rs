@@ -54,7 +54,7 @@ pub use log_checkpoints::{LOG_CHECKPOINTS_TABLE, LogCheckpoint};
 pub use mergeable::{AddWins, Effect, HybridTime, LastWriter, LifeCounter, Lives, Mark, Merged, MergedState, Stamp};
 pub use name::{ColumnId, TableId};
 pub use object::{
-    DeviceRight, NodeId, NodeLife, NodeName, ObjectEpoch, ObjectName, ObjectNameError, ParseNodeNameError,
+    Bucket, DeviceRight, NodeId, NodeLife, NodeName, ObjectEpoch, ObjectName, ObjectNameError, ParseNodeNameError,
 };
 pub use operation::{ListOrder, Operation};
 pub use ordered::{map_of, set_of};

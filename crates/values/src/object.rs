@@ -2,16 +2,18 @@
 //!
 //! Source: Zhang 2017, section 2.3: an object has a name that does not say where it is.
 
+use std::cmp::Ordering;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::{CoordinatorId, Id};
+use crate::{CoordinatorId, Id, TableId};
 
 /// An object, wherever it is: its class, and what its app calls it. Cheap to clone.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct ObjectName {
-    class: Arc<str>,
-    id: Arc<str>,
+    /// The class, and the id behind it: one count of references to change for a clone.
+    text: Arc<str>,
+    class_bytes: u8,
 }
 
 /// Why no object has a name. Each message says what to do.
@@ -36,27 +38,73 @@ impl ObjectName {
         if id.is_empty() || id.len() > ObjectName::ID_BYTES_MAX {
             return Err(ObjectNameError::Id(id.len()));
         }
-        Ok(ObjectName { class: class.into(), id: id.into() })
+        Ok(ObjectName { text: [class, id].concat().into(), class_bytes: class.len() as u8 })
     }
 
     pub fn class(&self) -> &str {
-        &self.class
+        self.parts().0
     }
 
     pub fn id(&self) -> &str {
-        &self.id
+        self.parts().1
+    }
+
+    fn parts(&self) -> (&str, &str) {
+        self.text.split_at(usize::from(self.class_bytes))
+    }
+}
+
+/// By class, and then by id.
+impl Ord for ObjectName {
+    fn cmp(&self, other: &ObjectName) -> Ordering {
+        self.parts().cmp(&other.parts())
+    }
+}
+
+impl PartialOrd for ObjectName {
+    fn partial_cmp(&self, other: &ObjectName) -> Option<Ordering> {
+        Some(self.cmp(other))
     }
 }
 
 impl fmt::Display for ObjectName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.class, self.id)
+        write!(f, "{}/{}", self.class(), self.id())
     }
 }
 
 impl fmt::Debug for ObjectName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
+    }
+}
+
+/// A 64th of all objects. One server at a time runs the coordinators of its objects.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Bucket(u8);
+
+impl Bucket {
+    pub const COUNT: u8 = 64;
+    pub const FIRST: Bucket = Bucket(0);
+
+    /// The bucket with this number. None: there are fewer.
+    pub fn new(number: u8) -> Option<Bucket> {
+        (number < Bucket::COUNT).then_some(Bucket(number))
+    }
+
+    /// The bucket of an object, by the first bits of a hash of its name. Rows of the store depend on it: it must never change.
+    pub fn of(object: &ObjectName) -> Bucket {
+        // FNV-1a, whose low bits are the better ones: the product brings them to the front.
+        let hash = TableId::of(&object.to_string()).0.wrapping_mul(0x9e37_79b1);
+        Bucket((hash >> 26) as u8)
+    }
+
+    pub fn all() -> impl Iterator<Item = Bucket> + Clone {
+        (0..Bucket::COUNT).map(Bucket)
+    }
+
+    pub fn number(self) -> u8 {
+        self.0
     }
 }
 
@@ -121,6 +169,17 @@ impl fmt::Display for NodeId {
     }
 }
 
+impl std::str::FromStr for NodeId {
+    type Err = ParseNodeNameError;
+
+    fn from_str(text: &str) -> Result<NodeId, ParseNodeNameError> {
+        let node = text
+            .split_once('#')
+            .and_then(|(name, life)| Some(NodeId { name: name.parse().ok()?, life: NodeLife(life.parse().ok()?) }));
+        node.filter(|node| node.to_string() == text).ok_or_else(|| ParseNodeNameError(text.chars().take(64).collect()))
+    }
+}
+
 /// Counts the changes of an object's places, from 1. The highest one that is committed is right.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct ObjectEpoch(pub u64);
@@ -145,6 +204,8 @@ pub enum DeviceRight {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
 
     #[test]
@@ -155,6 +216,17 @@ mod tests {
         assert_eq!(ObjectName::new(&(class.clone() + "c"), &id), Err(ObjectNameError::Class(65)));
         assert_eq!(ObjectName::new(&class, ""), Err(ObjectNameError::Id(0)));
         assert_eq!(ObjectName::new(&class, &(id + "i")), Err(ObjectNameError::Id(129)));
+    }
+
+    #[test]
+    fn objects_are_spread_over_the_buckets_and_stay_where_they_are() {
+        let bucket = |id: &str| Bucket::of(&ObjectName::new("Note", id).expect("a short name"));
+        assert_eq!(bucket("a").number(), 6);
+        let mut counts: BTreeMap<Bucket, usize> = BTreeMap::new();
+        for number in 0..6_400 {
+            *counts.entry(bucket(&number.to_string())).or_default() += 1;
+        }
+        assert!(counts.keys().copied().eq(Bucket::all()) && counts.values().all(|count| (50..200).contains(count)));
     }
 
     #[test]

@@ -123,6 +123,8 @@ pub const MANAGERS: Limit = Limit { most: KIB, of: "bytes of managers" };
 pub const CALLER: Limit = Limit { most: 256, of: "bytes of a caller's name" };
 /// Classes that one node runs.
 pub const CLASSES: Limit = Limit { most: 256, of: "classes of a node" };
+/// Nodes that run a class, as a server tells another one.
+pub const SERVED_NODES: Limit = Limit { most: 64, of: "nodes that run a class" };
 /// Callers that wait for each other: the objects of a chain, and the calls around a call.
 pub const CALL_CHAIN: Limit = Limit { most: 32, of: "callers in a chain" };
 /// Copies of an object.

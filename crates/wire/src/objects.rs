@@ -17,8 +17,8 @@ pub use answer::{Answer, CallFailure, NotRun};
 pub use from_device::{DeviceHello, FromDevice};
 pub use hold::Hold;
 pub use parts::Part;
-pub use peer::{PeerHello, PeerMessage};
-pub use rpc::{CallMode, Rpc, RpcId};
+pub use peer::{PeerHello, PeerMessage, ServedClass};
+pub use rpc::{CallMode, Component, Rpc, RpcId};
 pub use to_device::{DeviceWelcome, ToDevice};
 pub use tracking::{Begin, Declared, OfferedClass, Placed, TrackAnswer};
 

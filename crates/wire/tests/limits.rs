@@ -8,7 +8,7 @@ use std::time::Duration;
 use iolite_values::{
     Attempt, Cell, ChunkId, ClientId, ColumnId, Counter, Decision, DeviceRight, Effect, Id, Interest, KeyRange,
     LaneNumber, LeaseName, Level, LogId, Mark, NodeId, NodeLife, NodeName, ObjectEpoch, ObjectName, Operation, Query,
-    Row, RowKey, SchemaHash, TableId, Timestamp, TransactionId, Value, Write,
+    Row, RowKey, SchemaHash, StoreIncarnation, TableId, Timestamp, TransactionId, Value, Write,
 };
 use iolite_wire::blobs::{BlobContent, BlobPut, BlobReply, BlobRequest, LeasedChunks};
 use iolite_wire::centres::{Ceiling, CentreName, Entries, FromCentre, OutboxEntry, Place, ShippedTransaction};
@@ -21,8 +21,8 @@ use iolite_wire::message::{
     Subscribe, SubscriptionId,
 };
 use iolite_wire::objects::{
-    Answer, CallMode, Declared, DeviceHello, FromDevice, OBJECTS_PROTOCOL_VERSION, OfferedClass, Part, PeerMessage,
-    Placed, Rpc, RpcId, ToDevice, TrackAnswer,
+    Answer, CallMode, Component, Declared, DeviceHello, FromDevice, OBJECTS_PROTOCOL_VERSION, OfferedClass, Part,
+    PeerHello, PeerMessage, Placed, Rpc, RpcId, ServedClass, ToDevice, TrackAnswer,
 };
 use iolite_wire::tabs::{FromTab, JoinNumber, TabConnection, TabNotice, TabRequest, TabUpdate, ToTab, UpdateNumber};
 use iolite_wire::{DecodeError, EncodeError, SessionEncoder};
@@ -294,6 +294,15 @@ fn a_question_is_about_so_many_chunks() {
     is_met(limits::CHUNK_IDS, |count| BlobReply::HaveReply(chunks(count)).encode().map(drop));
 }
 
+#[test]
+fn a_server_names_so_many_nodes_that_run_a_class() {
+    is_met(limits::SERVED_NODES, |nodes| {
+        let class = OfferedClass { name: "A".into(), declared: placed(0, 0).declared };
+        let classes = vec![ServedClass { class, nodes: placed(0, nodes).places }];
+        PeerMessage::Hello(PeerHello { store: StoreIncarnation(Id::from_u128(1)), classes }).encode().map(drop)
+    });
+}
+
 /// Each part of a message has a limit of its own, so only bytes can pass that of the frame.
 #[test]
 fn messages_about_chunks_have_a_length() {
@@ -311,7 +320,23 @@ fn rpc() -> Rpc {
     let id = RpcId { kernel: Id::from_u128(1), counter: 1, path: Vec::new() };
     let (method, caller, time_left) = (String::new(), String::new(), Duration::ZERO);
     let (epoch, mode, chain, arguments) = (ObjectEpoch(1), CallMode::Read, Vec::new(), Vec::new());
-    Rpc { id, object, epoch, version: 1, method, mode, chain, time_left, caller, arguments }
+    let (from, component, claim, by_device) = (None, Component::Method, DeviceRight::Call, false);
+    Rpc {
+        id,
+        object,
+        epoch,
+        version: 1,
+        method,
+        mode,
+        chain,
+        time_left,
+        caller,
+        arguments,
+        from,
+        component,
+        claim,
+        by_device,
+    }
 }
 
 fn run(rpc: Rpc) -> Result<(), EncodeError> {
@@ -388,7 +413,7 @@ const FRAMES: [(&str, FrameLimits); 20] = [
     ("BETWEEN_REPLICAS", limits::BETWEEN_REPLICAS),
     ("NODES_HELLO", limits::NODES_HELLO),
 ];
-const OTHERS: [(&str, Limit); 25] = [
+const OTHERS: [(&str, Limit); 26] = [
     ("CHUNK_CONTENT", limits::CHUNK_CONTENT),
     ("CHUNK_IDS", limits::CHUNK_IDS),
     ("OBJECT_BYTES", limits::OBJECT_BYTES),
@@ -397,6 +422,7 @@ const OTHERS: [(&str, Limit); 25] = [
     ("MANAGERS", limits::MANAGERS),
     ("CALLER", limits::CALLER),
     ("CLASSES", limits::CLASSES),
+    ("SERVED_NODES", limits::SERVED_NODES),
     ("CALL_CHAIN", limits::CALL_CHAIN),
     ("PLACES", limits::PLACES),
     ("CENTRES", limits::CENTRES),

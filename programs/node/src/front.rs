@@ -384,12 +384,12 @@ mod tests {
         front.on_event(Event::Ready { store, resolved: at });
         let object = iolite_values::ObjectName::new("Note", "a").expect("a short name");
         front.handle(NOW, FrontInput::Tracking(AskId(5), Ask::Find(object)));
-        // The gateway reads the schemas by request 1. Tracking reads servers by request 2, buckets by request 3, and the object by request 4.
+        // The gateway reads the schemas by request 1. Tracking reads servers by request 2, and the object by request 3.
         let row = Reply::ReadAt(Ok(ReadReply { at, rows: Vec::new(), is_cut: false }));
         front.settle();
-        front.on_event(Event::Reply(RequestId(4), row));
+        front.on_event(Event::Reply(RequestId(3), row));
         front.settle();
-        front.on_event(Event::Reply(RequestId(5), Reply::Validated(iolite_store::Validity::Valid)));
+        front.on_event(Event::Reply(RequestId(4), Reply::Validated(iolite_store::Validity::Valid)));
         let unknown = iolite_tracking::Told::Track(iolite_wire::objects::TrackAnswer::Unknown);
         let told = [News::Ready(store), News::Told(AskId(5), unknown)].map(FrontOutput::Tracking);
         let said: Vec<_> = std::iter::from_fn(|| front.poll()).collect();

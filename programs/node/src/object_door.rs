@@ -102,6 +102,10 @@ impl ObjectServer {
             | ServerInput::Others
             | ServerInput::Lease(_)
             | ServerInput::Peer(..)
+            | ServerInput::NodeDead(_)
+            | ServerInput::Coordinates(..)
+            | ServerInput::Holder(..)
+            | ServerInput::Begun { .. }
             | ServerInput::May(..) => {}
         }
     }
@@ -177,6 +181,7 @@ mod tests {
             kernel: Id::from_u128(1),
             classes: Vec::new(),
             has_leases: false,
+            managers: Vec::new(),
             broken: Broken::Nothing,
         };
         let access = Access::Development(DevelopmentToken::new("token"));

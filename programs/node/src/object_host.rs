@@ -6,6 +6,7 @@ use iolite_host::{
     Clock, Codec, Endpoint, Inbox, Mailbox, Metric, Metrics, Performer, SessionEvent, SessionHandler, SessionNumber,
     Stop, drive, mailbox, random_id,
 };
+use iolite_objects::managers::Recalled;
 use iolite_objects::{
     AppSide, AskId, Broken, Server, ServerInput, ServerOutput, ServerSettings, SessionId, ToKernel, TrackAsk, Tracked,
 };
@@ -149,9 +150,9 @@ impl ObjectHost {
     /// Runs until the server stops. `ask` gives tracking a question, whose answer comes as news.
     pub async fn run(mut self, ask: impl Fn(iolite_tracking::AskId, iolite_tracking::Ask)) {
         let ObjectHostSettings { gateway, door, classes, has_leases, clock } = self.settings;
-        let (classes, start) = match classes {
-            Some(ObjectClasses { classes, start }) => (classes, Some(start)),
-            None => (Vec::new(), None),
+        let (classes, managers, start) = match classes {
+            Some(ObjectClasses { classes, managers, start }) => (classes, managers, Some(start)),
+            None => (Vec::new(), Vec::new(), None),
         };
         let to_kernel: ToKernel = {
             let mailbox = self.mailbox;
@@ -159,7 +160,7 @@ impl ObjectHost {
         };
         let app = start.map(|start| start(to_kernel));
         let (kernel, broken) = (Id::from_u128(random_id()), Broken::Nothing);
-        let settings = ServerSettings { gateway, kernel, classes, has_leases, broken };
+        let settings = ServerSettings { gateway, kernel, classes, has_leases, managers, broken };
         let mut server = ObjectServer::new(Server::new(clock.now(), settings), door);
         let mut world = World { endpoint: self.endpoint, gateway, peers: self.peers, app, ask, figures: self.figures };
         drive(&mut server, clock, &mut self.inbox, self.stop, &mut world).await;
@@ -221,8 +222,10 @@ impl ObjectNews {
                     self.mailbox.send(ServerInput::Others);
                 }
             }
-            // Nothing is created again when a node is dead.
-            News::NodeDead(_) | News::Coordinates(..) => {}
+            News::NodeDead(node) => self.mailbox.send(ServerInput::NodeDead(node)),
+            News::Coordinates(bucket, is_own) => self.mailbox.send(ServerInput::Coordinates(bucket, is_own)),
+            News::Holder(bucket, holder) => self.mailbox.send(ServerInput::Holder(bucket, holder)),
+            News::Begun { object, managers } => self.mailbox.send(ServerInput::Begun { object, managers }),
         }
     }
 }
@@ -232,6 +235,7 @@ fn to_tracking(question: TrackAsk, gateway: CoordinatorId, own_address: Option<&
         TrackAsk::Find(object) => Ask::Find(object),
         TrackAsk::Begin { begin, at } => Ask::Begin { begin, at },
         TrackAsk::Move { object, from, to } => Ask::Move { object, from, places: vec![to] },
+        TrackAsk::Take { object, from, at } => Ask::Take { object, from, at },
         TrackAsk::Remove { object, from } => Ask::Remove { object, from },
         TrackAsk::Where(device) => Ask::Where(device),
         TrackAsk::Register { name, known, serves, connection, classes } => {
@@ -241,6 +245,9 @@ fn to_tracking(question: TrackAsk, gateway: CoordinatorId, own_address: Option<&
             };
             Ask::Register { name, known, serves, at: gateway, connection, address, classes }
         }
+        TrackAsk::List(bucket) => Ask::List(bucket),
+        TrackAsk::Recall(object) => Ask::Recall(object),
+        TrackAsk::Remember { object, from, was, memory } => Ask::Remember { object, from, was, memory },
         TrackAsk::Gone { device, connection } => Ask::Gone { device, at: gateway, connection },
     }
 }
@@ -251,6 +258,9 @@ fn of_tracking(told: Told) -> Tracked {
         Told::Moved(placed) => Tracked::Moved(placed),
         Told::Stands(placed) => Tracked::Stands(placed),
         Told::Removed => Tracked::Removed,
+        Told::Listed(objects) => Tracked::Listed(objects),
+        Told::Recalled { placed, is_over, memory } => Tracked::Recalled(Recalled { placed, is_over, memory }),
+        Told::Remembered => Tracked::Remembered,
         Told::At(server) => Tracked::At(server),
         Told::Registered(node, lapses) => Tracked::Registered(node, lapses),
         Told::Lost => Tracked::Lost,

@@ -32,6 +32,9 @@ pub fn derive_table(input: TokenStream) -> TokenStream {
 /// - `version = N`: of the methods, 1 if not given. A caller with another version is refused, so raise it when methods change in a way that callers notice.
 /// - `devices = "call" | "read" | "hold"`: the most that devices of users may do with the objects: call them (the default), hold copies for reading, or be
 ///   their owner. Servers check this. Who holds an object decides what is in it.
+/// - `managers = [AtLeastOnceRPC { within: secs(5) }, KeepInPlace]`: the deployment managers, one or several in brackets. A setting is a number, or a time
+///   (`secs(5)`, `millis(500)`), and has a value of its own if it is left out. A name alone is a manager that is built in; one of the app's own has its path:
+///   `crate::Audit`. The compiler refuses names and settings that there are not, and managers that do not fit together.
 ///
 /// The macro derives serde's `Serialize` and `Deserialize`, so every field has both. `#[serde(..)]` on fields works. A field that is skipped is not part of
 /// the state. A state has one encoding, so `HashMap` and `HashSet` are refused. The class has no parameters.

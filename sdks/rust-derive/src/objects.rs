@@ -1,5 +1,6 @@
 //! `#[sapphire]` and `#[sapphire::methods]`: classes of objects from structs and their `impl` blocks.
 
+mod chosen;
 mod class;
 mod method;
 mod methods;

@@ -87,11 +87,13 @@ mod cbor;
 mod class;
 mod context;
 mod create_error;
+pub mod deployment;
 #[doc(hidden)]
 pub mod generated;
 mod host;
 mod host_error;
 mod host_task;
+pub mod managers;
 mod node;
 mod reference;
 mod runner;
@@ -104,7 +106,7 @@ pub use create_error::CreateError;
 pub use host::Host;
 pub use host_error::HostError;
 pub use iolite_derive::sapphire;
-pub use iolite_values::{DeviceRight, ObjectName, ObjectNameError};
+pub use iolite_values::{DeviceRight, NodeId, ObjectName, ObjectNameError};
 pub use reference::Ref;
 
 /// The second half of the macro [`sapphire`](macro@sapphire).

@@ -4,6 +4,10 @@ use std::sync::LazyLock;
 
 use futures_util::{SinkExt, StreamExt};
 use iolite::Id;
+use std::time::Duration;
+
+use iolite::objects::deployment::ExplicitMigration;
+use iolite::objects::managers::{Kind, Manager, Slot};
 use iolite::objects::{CallError, Context, CreateError, Host, HostError, NotRun, Ran, Ref, sapphire};
 use iolite_values::{NodeId, NodeLife, NodeName};
 use iolite_wire::objects::{DeviceHello, FromDevice, OBJECTS_PROTOCOL_VERSION, ToDevice};
@@ -103,6 +107,50 @@ impl Counter {
     }
 }
 
+/// Moves, and is called until that has worked.
+#[sapphire(name = "Draft", managers = [ExplicitMigration, AtLeastOnceRPC { within: millis(300) }])]
+#[derive(Default)]
+struct Draft {
+    text: String,
+}
+
+#[sapphire::methods]
+impl Draft {
+    fn write(&mut self, text: String) -> String {
+        self.text += &text;
+        self.text.clone()
+    }
+}
+
+/// A manager that no host of these tests is given.
+#[derive(Debug)]
+struct Mood;
+
+impl Manager for Mood {
+    const KIND: Kind = Kind { name: "Mood", slot: Slot::Serial, facts: &[], settings: &[("swings", 3)] };
+}
+
+#[sapphire(name = "Moody", managers = [KeepInPlace, self::Mood { swings: 7 }])]
+struct Moody {}
+
+#[sapphire::methods]
+impl Moody {}
+
+/// Has several copies, each of which counts by itself.
+#[sapphire(name = "Desk", managers = [LoadBalancedFrontEnd { copies: 3 }])]
+#[derive(Default)]
+struct Desk {
+    served: u64,
+}
+
+#[sapphire::methods]
+impl Desk {
+    fn serve(&mut self) -> u64 {
+        self.served += 1;
+        self.served
+    }
+}
+
 /// Lives on devices.
 #[sapphire(name = "Camera", devices = "hold")]
 #[derive(Default)]
@@ -176,23 +224,64 @@ async fn a_device_calls_an_object_of_the_server() {
 }
 
 #[tokio::test]
-async fn an_object_moves_between_processes_of_the_service_and_its_callers_follow_it() {
+async fn an_object_moves_where_a_caller_says_and_its_callers_follow_it() {
     let server = server().await;
-    let [one, two] = [Id::from_u128(71), Id::from_u128(72)];
-    let service = |id| Host::connect(server.url(), server.token()).serves().node(id).class::<Counter>().start();
-    let (first, second) = (service(one).await.expect("it is let in"), service(two).await.expect("it is let in"));
+    let service = || Host::connect(server.url(), server.token()).serves().class::<Draft>().start();
+    let (first, second) = (service().await.expect("it is let in"), service().await.expect("it is let in"));
     let caller = device(&server).await;
-    let here = first.create("hits", Counter { total: 5, ..Counter::default() }).await.expect("it is new");
-    let hits: Ref<Counter> = caller.find("hits").await.expect("an answer").expect("it is there");
-    assert_eq!(hits.add(1).await.expect("it ran"), 6);
-    let node = |device| NodeId { name: NodeName::Device(device), life: NodeLife(1) };
-    first.move_to(&here, node(two)).await.expect("it moves");
-    assert_eq!(hits.add(1).await.expect("it ran at the other one"), 7);
-    assert!(first.move_to(&here, node(one)).await.is_err(), "it is not here any more");
+    first.create("letter", Draft::default()).await.expect("it is new");
+    let letter: Ref<Draft> = caller.find("letter").await.expect("an answer").expect("it is there");
+    assert_eq!(letter.write("a".into()).await.expect("it ran"), "a");
+    let to = second.node_id().expect("it is let in");
+    ExplicitMigration::move_to(&letter, to).await.expect("it moves");
+    assert_eq!(letter.write("b".into()).await.expect("it ran at the other one"), "ab");
+    let plain: Ref<Counter> = caller.create("hits", Counter::default()).await.expect("it is new");
+    let refused = ExplicitMigration::move_to(&plain, to).await.expect_err("it has no manager");
+    assert!(refused.to_string().contains("ExplicitMigration"), "{refused}");
     second.stop().await.expect("it stops");
-    assert_eq!(hits.add(1).await.expect_err("its process has ended").ran(), Ran::No);
+    assert_eq!(letter.write("c".into()).await.expect_err("its process has ended").ran(), Ran::No);
     caller.stop().await.expect("it stops");
     server.stop().await.expect("it stops");
+}
+
+#[tokio::test]
+async fn copies_take_calls_in_turn_and_go_on_when_one_of_their_hosts_ends() {
+    let server = Host::embedded().start().await.expect("it starts");
+    let service = || Host::connect(server.url(), server.token()).serves().class::<Desk>().start();
+    let mut hosts = Vec::new();
+    for _host in 0..3 {
+        hosts.push(service().await.expect("it is let in"));
+    }
+    let caller = device(&server).await;
+    let desk = caller.create("front", Desk::default()).await.expect("it is new");
+    // The copies come a moment later than the object itself, and callers look for them every few seconds.
+    let spread = async {
+        let mut most = 0;
+        loop {
+            let served = desk.serve().await.expect("it ran");
+            if served <= most {
+                return;
+            }
+            most = served;
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), spread).await.expect("a copy has run a call");
+    hosts.pop().expect("three").stop().await.expect("it stops");
+    for _call in 0..9 {
+        desk.serve().await.expect("another copy runs it");
+    }
+    caller.stop().await.expect("it stops");
+    server.stop().await.expect("it stops");
+}
+
+#[tokio::test]
+async fn a_host_says_at_its_start_which_managers_it_was_not_given() {
+    let refused = Host::connect("ws://127.0.0.1:1/sync", "token").class::<Moody>().start().await.expect_err("no such");
+    assert!(matches!(&refused, HostError::Managers { name: "Moody", .. }), "{refused}");
+    assert!(refused.to_string().contains("no manager is called \"Mood\" here"), "{refused}");
+    let twice = Host::embedded().manager(Mood).manager(Mood).start().await.expect_err("twice");
+    assert!(matches!(&twice, HostError::Manager { .. }) && twice.to_string().contains("two managers"), "{twice}");
 }
 
 #[tokio::test]

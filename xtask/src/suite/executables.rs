@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result};
 use serde_json::Value;
 
+use super::outside::{self, Libraries};
 use super::weights::{Weight, weight};
 
 /// One test executable.
@@ -58,12 +59,28 @@ pub fn build(root: &Path) -> Result<Option<Vec<Executable>>> {
     let cargo = cargo.current_dir(root).stdin(Stdio::null()).stdout(Stdio::piped()).spawn();
     let mut cargo = cargo.context("cannot start cargo")?;
     let messages = BufReader::new(cargo.stdout.take().expect("its output was asked for"));
-    let mut executables = Vec::new();
+    let (mut executables, mut libraries) = (Vec::new(), Libraries::new());
     for line in messages.lines() {
         let line = line.context("cannot read what cargo prints")?;
-        executables.extend(serde_json::from_str(&line).ok().as_ref().and_then(of_message));
+        let Ok(message) = serde_json::from_str(&line) else { continue };
+        executables.extend(of_message(&message));
+        libraries.extend(library(&message));
     }
-    Ok(cargo.wait()?.success().then_some(executables))
+    if !cargo.wait()?.success() {
+        return Ok(None);
+    }
+    let outside = outside::build(root, &libraries)?;
+    Ok(outside.map(|outside| executables.into_iter().chain(outside).collect()))
+}
+
+/// The library that a message of cargo tells of, by the name that the compiler knows, if it tells of one.
+fn library(message: &Value) -> Option<(String, PathBuf)> {
+    if message["reason"] != "compiler-artifact" || message["profile"]["test"] == true {
+        return None;
+    }
+    let mut files = message["filenames"].as_array()?.iter().filter_map(Value::as_str);
+    let file = files.find(|file| file.ends_with(".rlib"))?;
+    Some((message["target"]["name"].as_str()?.replace('-', "_"), PathBuf::from(file)))
 }
 
 /// The test executable that a message of cargo tells of, if it tells of one.
@@ -115,6 +132,14 @@ mod tests {
         let whole =
             of_message(&message("path+file:///r/hundred-game#0.1.0", "test", "rounds", true)).expect("it is one");
         assert_eq!(whole.command(), "cargo test --locked --package hundred-game --test rounds");
+    }
+
+    #[test]
+    fn libraries_are_taken_with_the_names_that_the_compiler_knows() {
+        let mut built = message("path+file:///r/crates/values#iolite-values@0.1.0", "lib", "iolite-values", false);
+        assert_eq!(library(&built), None);
+        built["filenames"] = json!(["/r/target/libv.rmeta", "/r/target/libv.rlib"]);
+        assert_eq!(library(&built), Some(("iolite_values".to_owned(), PathBuf::from("/r/target/libv.rlib"))));
     }
 
     #[test]

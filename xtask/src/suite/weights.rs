@@ -34,7 +34,7 @@ const WEIGHTS: &[(&str, &str, Weight)] = &[
 
 /// Packages whose executables all wait: for sockets, databases and threads.
 const WAITING: &[&str] =
-    &["iolite-postgres", "iolite-host", "iolite", "iolite-backup", "iolite-cluster", "iolite-node"];
+    &["iolite-postgres", "iolite-host", "iolite", "iolite-backup", "iolite-cluster", "iolite-node", "rate-limit"];
 
 pub fn weight(package: &str, target: &str) -> Weight {
     let own = WEIGHTS.iter().find(|(of, name, _)| *of == package && *name == target);

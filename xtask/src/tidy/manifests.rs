@@ -3,6 +3,7 @@
 //! A reason is a comment on the dependency's line, above it, or above the block of lines it belongs to.
 
 use super::finding::Finding;
+use super::outside::is_outside;
 use super::sources::Source;
 
 /// Which table of a manifest a line is in.
@@ -21,6 +22,9 @@ pub fn check(source: &Source) -> Vec<Finding> {
         return Vec::new();
     }
     let mut findings = check_dependencies(source);
+    if is_outside(&source.path) {
+        return findings;
+    }
     let is_package = source.text.lines().any(|line| line.trim() == "[package]");
     if is_package && !source.text.lines().any(|line| line.trim() == "rust-version.workspace = true") {
         let message = "sets no rust-version: add `rust-version.workspace = true` under [package]";
@@ -46,7 +50,7 @@ fn check_dependencies(source: &Source) -> Vec<Finding> {
             findings.extend(check_header(code).map(|message| Finding::failure(&source.path, index + 1, message)));
         } else if depth == 0 && table != Table::Other {
             let has_reason = has_reason_above || comment.is_some();
-            let messages = check_entry(table, code, has_reason);
+            let messages = check_entry(table, code, has_reason, is_outside(&source.path));
             findings.extend(messages.into_iter().map(|message| Finding::failure(&source.path, index + 1, message)));
         }
         depth += code.matches(['[', '{']).count() as isize - code.matches([']', '}']).count() as isize;
@@ -70,16 +74,16 @@ fn check_header(header: &str) -> Option<String> {
         .then(|| format!("{} is a table of one dependency: write it as a line under [dependencies]", header.trim()))
 }
 
-fn check_entry(table: Table, code: &str, has_reason: bool) -> Vec<String> {
+fn check_entry(table: Table, code: &str, has_reason: bool, is_outside: bool) -> Vec<String> {
     let name = code.split(['.', '=']).next().unwrap_or(code).trim();
     let mut messages = Vec::new();
     if !has_reason {
         messages.push(format!("`{name}` has no reason: write a comment beside it saying why it is there"));
     }
-    if table == Table::Versions && !code.contains("path =") && !code.contains("\"=") {
+    if (table == Table::Versions || is_outside) && !code.contains("path =") && !code.contains("\"=") {
         messages.push(format!("`{name}` is not pinned: write its exact version, as \"=1.2.3\""));
     }
-    if table == Table::Dependencies && !code.contains("workspace = true") {
+    if table == Table::Dependencies && !is_outside && !code.contains("workspace = true") {
         messages.push(format!("`{name}` does not take its version from the root: write `{name}.workspace = true`"));
     }
     messages
@@ -123,6 +127,14 @@ mod tests {
     #[test]
     fn a_version_outside_the_root_is_reported() {
         assert_eq!(member("[dependencies]\n# Why.\nserde = \"=1.0.0\"\n"), [5]);
+    }
+
+    #[test]
+    fn a_package_outside_of_the_workspace_pins_exactly() {
+        let outside =
+            |text: &str| lines("examples/rate-limit/Cargo.toml", &format!("[package]\n[dependencies]\n{text}"));
+        assert!(outside("# Why.\na = { path = \"../../a\" }\nb = { version = \"=1.0.0\" }\n").is_empty());
+        assert_eq!(outside("# Why.\nb = \"1.0.0\"\n\nc = \"=1.0.0\"\n"), [4, 6]);
     }
 
     #[test]

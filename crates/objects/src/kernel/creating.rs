@@ -2,22 +2,21 @@
 //!
 //! Invariant: an instance that begins here serves once its row is known to be committed, and not before.
 
-use std::collections::BTreeMap;
-
 use iolite_values::{ObjectEpoch, ObjectName};
 use iolite_wire::objects::{Begin, NotRun, Placed, RpcId, TrackAnswer};
 
 use super::instances::Stage;
 use super::{Kernel, KernelOutput};
 use crate::limits::{INSTANCES_MAX, STATE_BYTES_MAX};
+use crate::table::Table;
 use crate::{CallError, Created, Placing, Ticket, ToApp};
 
 #[derive(Debug, Default)]
 pub(super) struct Creating {
     /// Objects that begin here, and whether tracking was asked.
-    here: BTreeMap<ObjectName, Beginning>,
+    here: Table<ObjectName, Beginning>,
     /// Questions for which the app waits.
-    asked: BTreeMap<u64, Asked>,
+    asked: Table<u64, Asked>,
 }
 
 #[derive(Debug)]
@@ -31,7 +30,9 @@ enum Asked {
     Begin(ObjectName),
     Create(Ticket, RpcId),
     /// Whether an object that is wanted has begun.
-    IsThere(Ticket),
+    IsThere(Ticket, ObjectName),
+    /// Whether the object is gone of which this node has a copy.
+    IsGone(ObjectName),
     Find(Ticket),
 }
 
@@ -56,27 +57,40 @@ impl Kernel {
     fn create_here(&mut self, ticket: Ticket, begin: Begin, state: Vec<u8>) {
         let refused = if self.class(begin.object.class()).is_none() {
             Some(NotRun::NoHostForClass)
-        } else if self.instances.is_here(&begin.object) {
+        } else if self.instances.is_here(&begin.object) || self.instances.is_copy(&begin.object) {
             return self.was_there(ticket, begin.object);
         } else if self.instances.len() >= INSTANCES_MAX {
             Some(NotRun::Busy)
         } else {
             None
         };
-        if let Some(why) = refused {
-            return self.emit(KernelOutput::App(ToApp::Created(ticket, Err(CallError::NotRun(why)))));
-        }
+        let layers = self.chains.layers(&begin.declared.managers);
+        let layers = layers.map_err(|problem| NotRun::BadArguments(problem.to_string()));
+        let layers = match refused.map_or(layers, Err) {
+            Ok(layers) => layers,
+            Err(why) => return self.emit(KernelOutput::App(ToApp::Created(ticket, Err(CallError::NotRun(why))))),
+        };
         let object = begin.object.clone();
-        self.instances.load(&object, begin.declared.clone(), ObjectEpoch(0), Stage::Beginning);
+        self.instances.load(&object, begin.declared.clone(), layers, ObjectEpoch(0), Stage::Beginning);
         self.creating.here.insert(object.clone(), Beginning { ticket, begin });
         self.emit(KernelOutput::App(ToApp::Restore { object, state }));
     }
 
-    /// The object is here, or begins here at the moment.
+    /// The object is here, or begins here at the moment; or a copy is, whose object is there as far as this node knows.
     fn was_there(&mut self, ticket: Ticket, object: ObjectName) {
         let number = self.number();
-        self.creating.asked.insert(number, Asked::IsThere(ticket));
+        self.creating.asked.insert(number, Asked::IsThere(ticket, object.clone()));
         self.emit(KernelOutput::Find(number, object));
+    }
+
+    /// Whether an object may begin here of which this node may have a copy. A copy that is to be pushed stays until it is known that its object is gone.
+    pub(super) fn may_begin(&mut self, object: &ObjectName) -> Result<(), NotRun> {
+        self.may_come(object).map_err(|_why| {
+            let number = self.number();
+            self.creating.asked.insert(number, Asked::IsGone(object.clone()));
+            self.emit(KernelOutput::Find(number, object.clone()));
+            NotRun::Busy
+        })
     }
 
     /// The app has made an object that begins here, or cannot.
@@ -109,7 +123,11 @@ impl Kernel {
     }
 
     pub(super) fn on_told(&mut self, number: u64, answer: TrackAnswer) {
-        if self.calls_told(number, &answer) || self.standing_told(number, &answer) || self.move_told(number, &answer) {
+        if self.calls_told(number, &answer)
+            || self.standing_told(number, &answer)
+            || self.move_told(number, &answer)
+            || self.put_told(number, &answer)
+        {
             return;
         }
         match self.creating.asked.remove(&number) {
@@ -118,12 +136,21 @@ impl Kernel {
                 let created = created(answer);
                 self.emit(KernelOutput::App(ToApp::Created(ticket, created)));
             }
-            Some(Asked::IsThere(ticket)) => {
+            Some(Asked::IsThere(ticket, object)) => {
                 let created = match answer {
-                    TrackAnswer::Unknown | TrackAnswer::Lost => Err(CallError::NotRun(NotRun::Busy)),
+                    TrackAnswer::Unknown | TrackAnswer::Lost => {
+                        // A copy does not keep an object from being begun anew.
+                        self.discard_copy(&object);
+                        Err(CallError::NotRun(NotRun::Busy))
+                    }
                     TrackAnswer::Found(_) | TrackAnswer::Begun(_) | TrackAnswer::Refused(_) => created(answer),
                 };
                 self.emit(KernelOutput::App(ToApp::Created(ticket, created)));
+            }
+            Some(Asked::IsGone(object)) => {
+                if matches!(answer, TrackAnswer::Unknown | TrackAnswer::Lost) {
+                    self.discard_copy(&object);
+                }
             }
             Some(Asked::Find(ticket)) => {
                 let found = match answer {
@@ -191,11 +218,11 @@ impl Kernel {
         for asked in std::mem::take(&mut self.creating.asked).into_values() {
             match asked {
                 // It is asked again.
-                Asked::Begin(_) => {}
+                Asked::Begin(_) | Asked::IsGone(_) => {}
                 Asked::Create(ticket, id) => {
                     self.emit(KernelOutput::App(ToApp::Created(ticket, Err(CallError::InDoubt(id)))));
                 }
-                Asked::IsThere(ticket) => {
+                Asked::IsThere(ticket, _) => {
                     let unreachable = Err(CallError::NotRun(NotRun::Unreachable));
                     self.emit(KernelOutput::App(ToApp::Created(ticket, unreachable)));
                 }

@@ -19,16 +19,24 @@ impl Kernel {
             Some(_) if self.instances.len() >= INSTANCES_MAX || self.instances.is_here(&begin.object) => {
                 Some(NotRun::Busy)
             }
-            Some(_) => None,
+            Some(_) if epoch == ObjectEpoch(0) => self.may_begin(&begin.object).err(),
+            Some(_) => self.may_come(&begin.object).err(),
         };
-        if let Some(why) = refused {
-            return self.emit(KernelOutput::Held(id, Err(why)));
-        }
-        self.instances.load(&begin.object, begin.declared, epoch, Stage::Loading(id));
+        let layers = self.chains.layers(&begin.declared.managers);
+        let layers = layers.map_err(|problem| NotRun::BadArguments(problem.to_string()));
+        let layers = match refused.map_or(layers, Err) {
+            Ok(layers) => layers,
+            Err(why) => return self.emit(KernelOutput::Held(id, Err(why))),
+        };
+        self.discard_copy(&begin.object);
+        self.instances.load(&begin.object, begin.declared, layers, epoch, Stage::Loading(id));
         self.emit(KernelOutput::App(ToApp::Restore { object: begin.object, state }));
     }
 
     pub(super) fn on_restored(&mut self, object: &ObjectName, restored: Result<(), String>) {
+        if self.loaded_for_manager(object, &restored) {
+            return;
+        }
         match self.instances.stage(object) {
             Some(Stage::Beginning) => {
                 self.instances.set_stage(object, Stage::Begun);
@@ -42,6 +50,7 @@ impl Kernel {
                 }
                 self.emit(KernelOutput::Held(id, held));
             }
+            Some(Stage::Copying(op)) => self.copied(object, op, restored),
             Some(
                 Stage::Begun
                 | Stage::Held
@@ -50,7 +59,8 @@ impl Kernel {
                 | Stage::Saving
                 | Stage::Leaving
                 | Stage::Keeping
-                | Stage::Unsure,
+                | Stage::Unsure
+                | Stage::Copy,
             )
             | None => {}
         }

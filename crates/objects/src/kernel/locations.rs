@@ -1,17 +1,22 @@
 //! Where objects were when this node last heard of them. All references of a node share this, so what one learns all know.
 
-use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use iolite_values::{NodeId, ObjectEpoch, ObjectName};
 
 use crate::limits::LOCATIONS_MAX;
+use crate::table::Table;
 
 #[derive(Debug, Default)]
-pub(super) struct Locations(BTreeMap<ObjectName, (NodeId, ObjectEpoch)>);
+pub(super) struct Locations {
+    places: Table<ObjectName, (NodeId, ObjectEpoch)>,
+    /// The managers of objects, in their canonical text.
+    managers: Table<ObjectName, Arc<str>>,
+}
 
 impl Locations {
     pub fn of(&self, object: &ObjectName) -> Option<(NodeId, ObjectEpoch)> {
-        self.0.get(object).copied()
+        self.places.get(object).copied()
     }
 
     /// Takes note of a place, unless a later one is known.
@@ -20,19 +25,30 @@ impl Locations {
             return;
         }
         // Asking tracking anew for all of them is seldom, and simpler than knowing which of them is used.
-        if self.0.len() >= LOCATIONS_MAX && !self.0.contains_key(object) {
-            self.0.clear();
+        if self.places.len() >= LOCATIONS_MAX && !self.places.contains_key(object) {
+            self.places.clear();
+            self.managers.clear();
         }
-        self.0.insert(object.clone(), (at, epoch));
+        self.places.insert(object.clone(), (at, epoch));
+    }
+
+    pub fn managers(&self, object: &ObjectName) -> Option<Arc<str>> {
+        self.managers.get(object).cloned()
+    }
+
+    pub fn learn_managers(&mut self, object: &ObjectName, managers: &str) {
+        if self.managers.get(object).is_none_or(|known| **known != *managers) {
+            self.managers.insert(object.clone(), managers.into());
+        }
     }
 
     #[cfg(test)]
     fn len(&self) -> usize {
-        self.0.len()
+        self.places.len()
     }
 
     pub fn forget(&mut self, object: &ObjectName) {
-        self.0.remove(object);
+        self.places.remove(object);
     }
 }
 

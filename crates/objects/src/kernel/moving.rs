@@ -3,7 +3,6 @@
 //! Invariants: the state of an object is taken when none of its methods runs, and none starts before its row is known; one commit decides whether the object
 //! has moved; an object whose move is in doubt is served by nobody.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use iolite_values::{NodeId, ObjectName};
@@ -11,19 +10,30 @@ use iolite_wire::objects::{Begin, NotRun, Placed, TrackAnswer};
 
 use super::instances::Stage;
 use super::{Kernel, KernelOutput};
+use crate::executor::OpId;
 use crate::limits::STATE_BYTES_MAX;
+use crate::managers::Reply;
+use crate::table::Table;
 use crate::{Broken, CallError, Ticket, ToApp};
 
 #[derive(Debug, Default)]
 pub(super) struct Moving {
     /// The moves that were asked, by the number of the question.
-    asked: BTreeMap<u64, ObjectName>,
+    asked: Table<u64, ObjectName>,
+}
+
+/// The part that waits for a move.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum MoveAsker {
+    App(Ticket),
+    /// A task of a manager.
+    Task(OpId),
 }
 
 /// A move that an instance is in.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Going {
-    ticket: Ticket,
+    asker: MoveAsker,
     to: NodeId,
 }
 
@@ -31,28 +41,41 @@ pub(super) struct Going {
 const DRAINED_WITHIN: Duration = Duration::from_secs(5);
 
 impl Kernel {
-    pub(super) fn on_move(&mut self, ticket: Ticket, object: ObjectName, to: NodeId) {
+    pub(super) fn begin_move(&mut self, asker: MoveAsker, object: ObjectName, to: NodeId) {
         let refused = match self.instances.stage(&object) {
-            Some(Stage::Ready) if Some(to) == self.node => return self.is_there_already(ticket, &object, to),
-            Some(Stage::Ready) => None,
+            Some(Stage::Ready) if Some(to) == self.node => return self.is_there_already(asker, &object, to),
+            Some(Stage::Ready) => self.instances.may_move(&object).err(),
             Some(Stage::Draining | Stage::Saving | Stage::Leaving | Stage::Keeping | Stage::Unsure) => {
                 Some(NotRun::Busy)
             }
-            Some(Stage::Beginning | Stage::Begun | Stage::Loading(_) | Stage::Held) | None => Some(NotRun::Conflict),
+            Some(
+                Stage::Beginning | Stage::Begun | Stage::Loading(_) | Stage::Held | Stage::Copying(_) | Stage::Copy,
+            )
+            | None => Some(NotRun::Conflict),
         };
         if let Some(why) = refused {
-            return self.emit(KernelOutput::App(ToApp::Moved(ticket, Err(CallError::NotRun(why)))));
+            return self.tell_moved(asker, Err(why));
         }
-        self.instances.set_going(&object, Some(Going { ticket, to }));
+        self.instances.set_going(&object, Some(Going { asker, to }));
         self.instances.set_stage(&object, Stage::Draining);
+        self.close_door(&object);
         self.instances.set_due(&object, Some(self.now + DRAINED_WITHIN));
         self.save_if_drained(&object);
     }
 
-    fn is_there_already(&mut self, ticket: Ticket, object: &ObjectName, to: NodeId) {
+    fn tell_moved(&mut self, asker: MoveAsker, moved: Result<Placed, NotRun>) {
+        match asker {
+            MoveAsker::App(ticket) => {
+                self.emit(KernelOutput::App(ToApp::Moved(ticket, moved.map_err(CallError::NotRun))));
+            }
+            MoveAsker::Task(op) => self.chains.tasks.answer(op, Reply::Moved(moved)),
+        }
+    }
+
+    fn is_there_already(&mut self, asker: MoveAsker, object: &ObjectName, to: NodeId) {
         let Some((declared, epoch)) = self.instances.declared(object) else { return };
         let placed = Placed { declared, epoch, places: vec![to] };
-        self.emit(KernelOutput::App(ToApp::Moved(ticket, Ok(placed))));
+        self.tell_moved(asker, Ok(placed));
     }
 
     /// The state is taken once nothing runs.
@@ -68,7 +91,7 @@ impl Kernel {
     }
 
     pub(super) fn on_saved(&mut self, object: &ObjectName, state: Result<Vec<u8>, String>) {
-        if self.instances.stage(object) != Some(Stage::Saving) {
+        if self.saved_for_managers(object, &state) || self.instances.stage(object) != Some(Stage::Saving) {
             return;
         }
         let state = match state {
@@ -86,6 +109,11 @@ impl Kernel {
         let to = going.to;
         self.instances.set_stage(object, Stage::Leaving);
         let number = self.number();
+        // An answer to an earlier move of it says nothing of this one.
+        let earlier = self.moving.asked.iter().find(|(_, asked)| *asked == object).map(|(number, _)| *number);
+        if let Some(earlier) = earlier {
+            self.moving.asked.remove(&earlier);
+        }
         self.moving.asked.insert(number, object.clone());
         let begin = Begin { object: object.clone(), declared };
         self.emit(KernelOutput::Move { number, begin, from, to, state });
@@ -111,12 +139,12 @@ impl Kernel {
         self.instances.set_stage(object, Stage::Ready);
         self.instances.set_due(object, None);
         self.end_move(object, Err(why));
-        self.start_waiting(object);
+        self.open_door(object);
     }
 
     pub(super) fn end_move(&mut self, object: &ObjectName, moved: Result<Placed, NotRun>) {
         if let Some(going) = self.instances.set_going(object, None) {
-            self.emit(KernelOutput::App(ToApp::Moved(going.ticket, moved.map_err(CallError::NotRun))));
+            self.tell_moved(going.asker, moved);
         }
     }
 

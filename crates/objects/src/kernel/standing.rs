@@ -3,7 +3,6 @@
 //! Invariants: what a node holds is served when its row names the node, and not before; what it owned and is unsure of is served again only when
 //! its row names the node still.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use iolite_machine::Instant;
@@ -13,12 +12,13 @@ use iolite_wire::objects::{NotRun, Placed, TrackAnswer};
 use super::instances::Stage;
 use super::{Kernel, KernelOutput};
 use crate::Broken;
+use crate::table::Table;
 
 #[derive(Debug, Default)]
 pub(super) struct Standing {
-    asked: BTreeMap<u64, ObjectName>,
+    asked: Table<u64, ObjectName>,
     /// Objects that others look for here and that are not here, by the number of the question.
-    missed: BTreeMap<u64, ObjectName>,
+    missed: Table<u64, ObjectName>,
 }
 
 /// Questions that are open at once. A node that comes back may have very many instances.
@@ -70,7 +70,9 @@ impl Kernel {
             | Stage::Ready
             | Stage::Draining
             | Stage::Saving
-            | Stage::Leaving => return,
+            | Stage::Leaving
+            | Stage::Copying(_)
+            | Stage::Copy => return,
         }
         self.standing.asked.insert(number, object);
     }
@@ -223,7 +225,14 @@ impl Kernel {
             // Nobody knows whether a refusal of its move is older than the doubt.
             Some(Stage::Leaving) => self.keep(object),
             Some(
-                Stage::Unsure | Stage::Keeping | Stage::Beginning | Stage::Begun | Stage::Loading(_) | Stage::Held,
+                Stage::Unsure
+                | Stage::Keeping
+                | Stage::Beginning
+                | Stage::Begun
+                | Stage::Loading(_)
+                | Stage::Held
+                | Stage::Copying(_)
+                | Stage::Copy,
             )
             | None => {}
         }
@@ -243,7 +252,9 @@ impl Kernel {
                 | Stage::Loading(_)
                 | Stage::Ready
                 | Stage::Draining
-                | Stage::Saving => {}
+                | Stage::Saving
+                | Stage::Copying(_)
+                | Stage::Copy => {}
             }
         }
         self.instances_overdue();
@@ -263,7 +274,7 @@ impl Kernel {
         let could = self.may_serve();
         self.serves_until = self.serves_until.max(until);
         if !could && self.may_serve() {
-            self.instances.owned().iter().for_each(|object| self.start_waiting(object));
+            self.instances.owned().iter().for_each(|object| self.open_door(object));
         }
     }
 }

@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use iolite_machine::Machine;
-use iolite_values::{NodeId, NodeName, ObjectEpoch, ObjectName};
+use iolite_values::{Bucket, NodeId, NodeName, ObjectEpoch, ObjectName};
 use iolite_wire::objects::{Begin, NotRun, OfferedClass, Placed, ToDevice, TrackAnswer};
 
 use super::{AskId, Asker, Server, ServerOutput, SessionId, TrackAsk, Tracked};
@@ -33,6 +33,10 @@ pub(super) enum Asked {
     Claim(Box<Claim>),
     /// The server of a device.
     Route(NodeId),
+    /// The objects of a bucket that is this server's to coordinate.
+    Bucket(Bucket),
+    /// A question of a coordinator.
+    Coordinator(u64),
     /// The answer is for nobody.
     Nobody,
 }
@@ -93,6 +97,9 @@ impl Server {
             | Tracked::Removed
             | Tracked::At(_)
             | Tracked::Lost
+            | Tracked::Listed(_)
+            | Tracked::Recalled(_)
+            | Tracked::Remembered
             | Tracked::Elsewhere => {
                 if let Some((asked, question)) = self.asked.remove(&id) {
                     self.answered(asked, question, tracked);
@@ -123,6 +130,8 @@ impl Server {
             Asked::Keep(asker) => self.tell(asker, track_answer(tracked)),
             Asked::Claim(claim) => self.claim_told(*claim, track_answer(tracked)),
             Asked::Route(node) => self.route_told(node, &tracked),
+            Asked::Bucket(bucket) => self.bucket_told(bucket, tracked),
+            Asked::Coordinator(number) => self.coordinator_told(number, tracked),
             Asked::Nobody => self.unheard(question, &tracked),
         }
     }
@@ -148,6 +157,8 @@ impl Server {
                 | Asked::Keep(_)
                 | Asked::Claim(_)
                 | Asked::Route(_)
+                | Asked::Bucket(_)
+                | Asked::Coordinator(_)
                 | Asked::Nobody,
                 _,
             ))
@@ -171,7 +182,7 @@ impl Server {
 
     fn on_in_doubt(&mut self, id: AskId) {
         match self.asked.get(&id) {
-            Some((_, TrackAsk::Begin { .. } | TrackAsk::Move { .. })) => {
+            Some((_, TrackAsk::Begin { .. } | TrackAsk::Move { .. } | TrackAsk::Take { .. })) => {
                 self.in_doubt.extend(self.asked.remove(&id));
             }
             Some((
@@ -180,7 +191,10 @@ impl Server {
                 | TrackAsk::Register { .. }
                 | TrackAsk::Remove { .. }
                 | TrackAsk::Where(_)
-                | TrackAsk::Gone { .. },
+                | TrackAsk::Gone { .. }
+                | TrackAsk::List(_)
+                | TrackAsk::Recall(_)
+                | TrackAsk::Remember { .. },
             )) => self.on_tracked(id, Tracked::Track(TrackAnswer::Refused(NotRun::Unreachable))),
             None => {}
         }
@@ -239,9 +253,14 @@ pub(super) fn track_answer(tracked: Tracked) -> TrackAnswer {
         Tracked::Track(answer) => answer,
         Tracked::Moved(placed) | Tracked::Stands(placed) => TrackAnswer::Found(placed),
         Tracked::Removed => TrackAnswer::Unknown,
-        Tracked::At(_) | Tracked::Registered(..) | Tracked::Lost | Tracked::Elsewhere | Tracked::InDoubt => {
-            TrackAnswer::Refused(NotRun::Unreachable)
-        }
+        Tracked::At(_)
+        | Tracked::Registered(..)
+        | Tracked::Lost
+        | Tracked::Listed(_)
+        | Tracked::Recalled(_)
+        | Tracked::Remembered
+        | Tracked::Elsewhere
+        | Tracked::InDoubt => TrackAnswer::Refused(NotRun::Unreachable),
     }
 }
 

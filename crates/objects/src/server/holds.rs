@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use iolite_machine::Machine;
 use iolite_values::{DeviceRight, NodeId, ObjectEpoch, ObjectName};
-use iolite_wire::objects::{Begin, Hold, NotRun, PeerMessage, ToDevice};
+use iolite_wire::objects::{Begin, Declared, Hold, NotRun, PeerMessage, ToDevice};
 
 use super::rights::{Guarded, Right};
 use super::{PeerLink, Server, SessionId};
@@ -52,6 +52,11 @@ pub(super) struct ToHold {
     pub state: Vec<u8>,
 }
 
+/// Whether objects of a class may be at devices of users.
+pub(super) fn may_be_at_devices(declared: &Declared) -> bool {
+    declared.devices == DeviceRight::Hold && !declared.is_kept_in_cloud()
+}
+
 impl Server {
     pub(super) fn hold_at(&mut self, spot: Spot, waits: HoldFor, to_hold: ToHold) {
         let ToHold { begin, epoch, state } = to_hold;
@@ -65,7 +70,7 @@ impl Server {
                 self.hold_at_session(session, waits, ToHold { begin, epoch, state });
             }
             // Only a class that says so may be at a device of a user, and only of one who may.
-            Spot::Session(_) if begin.declared.devices != DeviceRight::Hold => {
+            Spot::Session(_) if !may_be_at_devices(&begin.declared) => {
                 self.hold_ended(waits, Err(NotRun::NotPermitted));
             }
             Spot::Session(session) => {

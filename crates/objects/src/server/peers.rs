@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use iolite_machine::Machine;
 use iolite_values::{CoordinatorId, NodeId, StoreIncarnation};
-use iolite_wire::limits::CLASSES;
-use iolite_wire::objects::{Answer, CallFailure, Hold, NotRun, OfferedClass, PeerHello, PeerMessage};
+use iolite_wire::limits::{CLASSES, SERVED_NODES};
+use iolite_wire::objects::{Answer, CallFailure, Hold, NotRun, OfferedClass, PeerHello, PeerMessage, ServedClass};
 
 use super::holds::{HoldFor, HoldKey, Spot, ToHold};
 use super::{Asker, PeerEvent, PeerLink, Server, ServerOutput};
@@ -20,7 +20,7 @@ pub(super) struct Peers {
     /// The latest link with each server.
     by_server: BTreeMap<CoordinatorId, PeerLink>,
     /// The classes that the others were told.
-    told: Vec<OfferedClass>,
+    told: Vec<ServedClass>,
 }
 
 #[derive(Debug)]
@@ -28,7 +28,7 @@ struct Peer {
     server: CoordinatorId,
     /// None: it has said nothing yet.
     store: Option<StoreIncarnation>,
-    classes: Vec<OfferedClass>,
+    classes: Vec<ServedClass>,
     sent: u64,
     parts: Parts,
 }
@@ -56,7 +56,14 @@ impl Peers {
     /// A server that reaches a node of the service which runs this class.
     pub fn serving(&self, class: &OfferedClass) -> Option<PeerLink> {
         let mut linked = self.by_server.values();
-        linked.find(|link| self.links.get(link).is_some_and(|peer| peer.classes.contains(class))).copied()
+        let runs = |peer: &Peer| peer.classes.iter().any(|served| served.class == *class);
+        linked.find(|link| self.links.get(link).is_some_and(runs)).copied()
+    }
+
+    /// The classes that other servers reach.
+    pub fn served(&self) -> impl Iterator<Item = ServedClass> {
+        let linked = self.by_server.values().filter_map(|link| self.links.get(link));
+        linked.flat_map(|peer| peer.classes.clone())
     }
 }
 
@@ -105,13 +112,18 @@ impl Server {
     }
 
     /// The classes of nodes that serve, and that this server reaches by itself.
-    fn reached_classes(&self) -> Vec<OfferedClass> {
+    pub(super) fn reached_classes(&self) -> Vec<ServedClass> {
         let own = self.settings.classes.iter();
-        let own = own.map(|class| OfferedClass { name: class.name.clone(), declared: class.declared.clone() });
-        let mut classes: Vec<OfferedClass> = own.collect();
-        for class in self.sessions.served() {
-            if !classes.contains(&class) {
-                classes.push(class);
+        let own = own.map(|class| ServedClass {
+            class: OfferedClass { name: class.name.clone(), declared: class.declared.clone() },
+            nodes: self.kernel.node().into_iter().collect(),
+        });
+        let mut classes: Vec<ServedClass> = own.collect();
+        for (class, node) in self.sessions.served() {
+            match classes.iter_mut().find(|served| served.class == class) {
+                Some(served) if served.nodes.len() >= SERVED_NODES.most => {}
+                Some(served) => served.nodes.push(node),
+                None => classes.push(ServedClass { class, nodes: vec![node] }),
             }
         }
         classes.truncate(CLASSES.most);

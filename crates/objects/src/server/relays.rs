@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use iolite_machine::{Instant, Machine};
 use iolite_values::{NodeId, NodeName};
-use iolite_wire::objects::{Answer, CallFailure, NotRun, PeerMessage, Rpc, ToDevice};
+use iolite_wire::objects::{Answer, CallFailure, Component, NotRun, PeerMessage, Rpc, ToDevice};
 
 use super::routes::{Parcel, Route};
 use super::{Asker, PeerLink, Server, SessionId};
@@ -39,9 +39,16 @@ impl Relays {
 }
 
 impl Server {
-    /// Sends a call to the node that its caller names.
+    /// Sends a call to the node that its caller names. One for a coordinator goes where that is.
     pub(super) fn relay(&mut self, from: Asker, to: NodeId, rpc: Rpc) {
-        self.send_parcel(to, Parcel::Call { from, rpc: Box::new(rpc), again: false });
+        let to = match rpc.component {
+            Component::Coordinator(_) => self.coordinators.holder(&rpc.object),
+            Component::Method | Component::Instance(_) | Component::Proxy(_) => Some(to),
+        };
+        match to {
+            Some(to) => self.send_parcel(to, Parcel::Call { from, rpc: Box::new(rpc), again: false }),
+            None => self.relayed(from, Answer::Failed(CallFailure::NotRun(NotRun::Unreachable))),
+        }
     }
 
     pub(super) fn relay_by(&mut self, route: Route, from: Asker, to: NodeId, rpc: Rpc, again: bool) {

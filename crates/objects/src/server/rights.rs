@@ -91,13 +91,16 @@ impl Server {
                 let answer = Answer::Failed(CallFailure::NotRun(NotRun::NotPermitted));
                 self.relayed(Asker::Session(session, number), answer);
             }
-            Guarded::Begin { number, .. } | Guarded::Create { number, .. } => self.not_permitted(session, number),
+            Guarded::Begin { number, .. } | Guarded::Create { number, .. } => {
+                self.refuse(session, number, NotRun::NotPermitted);
+            }
         }
     }
 
-    pub(super) fn not_permitted(&mut self, session: SessionId, number: u64) {
+    /// No object begins.
+    pub(super) fn refuse(&mut self, session: SessionId, number: u64, why: NotRun) {
         if self.sessions.is_open(session) {
-            self.send(session, ToDevice::Told { number, answer: TrackAnswer::Refused(NotRun::NotPermitted) });
+            self.send(session, ToDevice::Told { number, answer: TrackAnswer::Refused(why) });
         }
     }
 

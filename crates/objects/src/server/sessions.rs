@@ -7,12 +7,12 @@ use std::collections::BTreeMap;
 use iolite_values::{DeviceRight, NodeId, NodeName, ObjectEpoch, ObjectName};
 use iolite_wire::message::{Goodbye, GoodbyeReason};
 use iolite_wire::objects::{
-    Answer, Begin, CallFailure, DeviceHello, DeviceWelcome, FromDevice, NotRun, OBJECTS_PROTOCOL_VERSION, OfferedClass,
-    Rpc, ToDevice,
+    Answer, Begin, CallFailure, Component, DeviceHello, DeviceWelcome, FromDevice, NotRun, OBJECTS_PROTOCOL_VERSION,
+    OfferedClass, Rpc, ToDevice,
 };
 
 use super::asking::{Asked, Claim, Claimed};
-use super::holds::HoldKey;
+use super::holds::{HoldKey, may_be_at_devices};
 use super::rights::{Guarded, Right};
 use super::{Asker, LetIn, Server, ServerOutput, SessionEvent, SessionId, TrackAsk};
 use crate::Broken;
@@ -125,9 +125,10 @@ impl Sessions {
     }
 
     /// The classes that nodes of the service run.
-    pub fn served(&self) -> Vec<OfferedClass> {
+    pub fn served(&self) -> Vec<(OfferedClass, NodeId)> {
         let open = self.by_node.values().filter_map(|session| self.opened(*session));
-        open.filter(|open| open.serves).flat_map(|open| open.classes.clone()).collect()
+        let serving = open.filter(|open| open.serves);
+        serving.flat_map(|open| open.classes.iter().map(|class| (class.clone(), open.node))).collect()
     }
 
     /// The session of a node of the service that runs this class: of several, each in its turn.
@@ -392,19 +393,25 @@ impl Server {
     }
 
     fn on_device_begin(&mut self, session: SessionId, number: u64, begin: Begin) {
+        if let Err(why) = self.kernel.check_managers(&begin.declared.managers) {
+            return self.refuse(session, number, why);
+        }
         if self.sessions.serves(session) {
             let Some(at) = self.sessions.node(session) else { return };
             return self.ask(Asked::By(Asker::Session(session, number)), TrackAsk::Begin { begin, at });
         }
         // The service's own word about a class counts more than a device's.
-        if begin.declared.devices != DeviceRight::Hold || self.is_declared_otherwise(&begin) {
-            return self.not_permitted(session, number);
+        if !may_be_at_devices(&begin.declared) || self.is_declared_otherwise(&begin) {
+            return self.refuse(session, number, NotRun::NotPermitted);
         }
         let object = begin.object.clone();
         self.guard(session, object, Right::Hold, Guarded::Begin { number, begin });
     }
 
     fn on_device_create(&mut self, session: SessionId, number: u64, begin: Begin, state: Vec<u8>) {
+        if let Err(why) = self.kernel.check_managers(&begin.declared.managers) {
+            return self.refuse(session, number, why);
+        }
         if self.sessions.serves(session) {
             return self.place(Asker::Session(session, number), begin, state);
         }
@@ -417,7 +424,9 @@ impl Server {
     fn is_declared_otherwise(&self, begin: &Begin) -> bool {
         let name = begin.object.class();
         let own = self.settings.classes.iter().filter(|class| class.name == name).map(|class| &class.declared);
-        let served = self.sessions.served();
+        let behind = self.peers.served().map(|served| served.class);
+        let served: Vec<OfferedClass> =
+            self.sessions.served().into_iter().map(|(class, _)| class).chain(behind).collect();
         let served = served.iter().filter(|class| class.name == name).map(|class| &class.declared);
         let mut known = own.chain(served).peekable();
         known.peek().is_some() && !known.any(|declared| *declared == begin.declared)
@@ -431,6 +440,7 @@ impl Server {
         }
         open.open += 1;
         let serves = open.serves;
+        (rpc.from, rpc.by_device) = (Some(open.node), !serves);
         // A method of the service calls for whom it runs. A device calls for nobody but its user.
         let is_believed = serves || self.settings.broken == Broken::BelieveTheStamp;
         if !is_believed || rpc.caller.is_empty() {
@@ -439,7 +449,16 @@ impl Server {
         if serves {
             return self.relay(Asker::Session(session, number), to, rpc);
         }
-        let (object, right) = (rpc.object.clone(), Right::Call { method: rpc.method.clone() });
+        let right = match (rpc.component, rpc.claim) {
+            (Component::Method, _) | (_, DeviceRight::Call) => Right::Call { method: rpc.method.clone() },
+            (Component::Instance(_) | Component::Proxy(_) | Component::Coordinator(_), DeviceRight::Read) => {
+                Right::Read
+            }
+            (Component::Instance(_) | Component::Proxy(_) | Component::Coordinator(_), DeviceRight::Hold) => {
+                Right::Hold
+            }
+        };
+        let object = rpc.object.clone();
         self.guard(session, object, right, Guarded::Call { number, to, rpc: Box::new(rpc) });
     }
 }

@@ -1,5 +1,7 @@
 //! One server or two, their devices, a tracking that is a map, and apps that count: all in one thread, and nothing is lost that a test does not lose.
 
+mod tracking;
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
@@ -10,11 +12,11 @@ use iolite_objects::{
     ServerSettings, SessionEvent, SessionId, Ticket, ToApp, TrackAsk, Tracked,
 };
 use iolite_values::{
-    CoordinatorId, DeviceRight, Id, NodeId, NodeLife, NodeName, ObjectEpoch, ObjectName, StoreIncarnation,
+    Bucket, CoordinatorId, DeviceRight, Id, NodeId, NodeLife, NodeName, ObjectEpoch, ObjectName, StoreIncarnation,
 };
 use iolite_wire::objects::{
-    Answer, Begin, CallMode, Declared, DeviceHello, FromDevice, NotRun, OBJECTS_PROTOCOL_VERSION, Placed, Rpc, RpcId,
-    ToDevice, TrackAnswer,
+    Answer, Begin, CallMode, Component, Declared, DeviceHello, FromDevice, OBJECTS_PROTOCOL_VERSION, Placed, Rpc,
+    RpcId, ToDevice,
 };
 
 /// A node of the world: a server, or a device by its place.
@@ -47,7 +49,14 @@ pub struct World {
     pub knocks: u64,
     /// Messages between the servers are lost.
     pub peers_are_deaf: bool,
-    /// Devices to which messages are kept back, and what they were sent.
+    /// The rule that devices leave out which come from now on.
+    pub broken: Broken,
+    /// The managers of the class, as nodes that come from now on know it.
+    pub managers: String,
+    /// The server that coordinates all objects, and their memories.
+    coordinates: usize,
+    memories: BTreeMap<ObjectName, Vec<u8>>,
+    /// Messages to devices that are kept back.
     kept: BTreeMap<usize, Vec<ToDevice>>,
 }
 
@@ -83,6 +92,9 @@ pub struct App {
     /// Bytes of a state that is saved.
     pub padding: usize,
     pub callers: Vec<String>,
+    /// The app makes objects later, when it is told to.
+    pub is_slow: bool,
+    pub late: Vec<ObjectName>,
 }
 
 pub fn object(id: &str) -> ObjectName {
@@ -122,7 +134,10 @@ impl World {
         let server = |(at, has_class): (usize, &bool)| {
             let classes = if *has_class { vec![class(DeviceRight::Hold)] } else { Vec::new() };
             let (kernel, broken) = (Id::from_u128(1 + at as u128), Broken::Nothing);
-            Server::new(now, ServerSettings { gateway: gateway(at), kernel, classes, has_leases, broken })
+            Server::new(
+                now,
+                ServerSettings { gateway: gateway(at), kernel, classes, has_leases, managers: Vec::new(), broken },
+            )
         };
         let mut world = World {
             now,
@@ -140,6 +155,10 @@ impl World {
             closed: BTreeSet::new(),
             knocks: 0,
             peers_are_deaf: false,
+            broken: Broken::Nothing,
+            managers: String::new(),
+            coordinates: 0,
+            memories: BTreeMap::new(),
             kept: BTreeMap::new(),
         };
         for at in 0..world.servers.len() {
@@ -156,6 +175,26 @@ impl World {
         self.settle();
     }
 
+    /// Another server coordinates all objects from now on.
+    pub fn coordinate_at(&mut self, server: usize) {
+        for bucket in Bucket::all() {
+            self.servers[self.coordinates].handle(self.now, ServerInput::Coordinates(bucket, false));
+        }
+        self.coordinates = server;
+        self.tell_buckets();
+        self.settle();
+    }
+
+    fn tell_buckets(&mut self) {
+        let holder = self.servers[self.coordinates].kernel().node();
+        for bucket in Bucket::all() {
+            self.servers[self.coordinates].handle(self.now, ServerInput::Coordinates(bucket, true));
+            for server in &mut self.servers {
+                server.handle(self.now, ServerInput::Holder(bucket, holder));
+            }
+        }
+    }
+
     /// Adds a device that is let in.
     pub fn device(&mut self, serves: bool, has_class: bool) -> At {
         self.device_at(0, serves, has_class)
@@ -163,7 +202,9 @@ impl World {
 
     pub fn device_at(&mut self, home: usize, serves: bool, has_class: bool) -> At {
         let at = self.devices.len();
-        let device = Device::new(self.now, settings(at, serves, has_class, 1000));
+        let mut settings = DeviceSettings { broken: self.broken, ..settings(at, serves, has_class, 1000) };
+        settings.classes.iter_mut().for_each(|class| class.declared.managers.clone_from(&self.managers));
+        let device = Device::new(self.now, settings);
         self.devices.push(Peer { device, home, is_away: false, session: None, states: Vec::new() });
         self.settle();
         At::Device(at)
@@ -200,8 +241,36 @@ impl World {
     }
 
     fn start_create_as(&mut self, at: At, id: &str, placing: Placing, devices: DeviceRight) -> Ticket {
+        self.start_begin(at, id, placing, declared(devices))
+    }
+
+    /// Creates an object of a class with managers.
+    pub fn create_under(&mut self, at: At, id: &str, managers: &str) -> Result<Created, CallError> {
+        self.place_under(at, id, managers, Placing::Here)
+    }
+
+    pub fn place_under(&mut self, at: At, id: &str, managers: &str, placing: Placing) -> Result<Created, CallError> {
+        let declared = Declared { managers: managers.to_owned(), ..declared(DeviceRight::Hold) };
+        let ticket = self.start_begin(at, id, placing, declared);
+        self.app(at).created.remove(&ticket).expect("it has an answer")
+    }
+
+    /// Says something to a manager, and returns what was answered at once.
+    pub fn manage(&mut self, at: At, id: &str, manager: &str, body: &str) -> CallResult {
+        let ticket = self.start_manage(at, id, manager, body);
+        self.answer(at, ticket).expect("it has an answer")
+    }
+
+    pub fn start_manage(&mut self, at: At, id: &str, manager: &str, body: &str) -> Ticket {
         let ticket = self.ticket();
-        let begin = Begin { object: object(id), declared: declared(devices) };
+        let (manager, body) = (manager.to_owned(), body.as_bytes().to_vec());
+        self.tell(at, FromApp::Manage { ticket, object: object(id), manager, body });
+        ticket
+    }
+
+    pub fn start_begin(&mut self, at: At, id: &str, placing: Placing, declared: Declared) -> Ticket {
+        let ticket = self.ticket();
+        let begin = Begin { object: object(id), declared };
         self.tell(at, FromApp::Create { ticket, begin, state: vec![0], placing });
         ticket
     }
@@ -270,6 +339,14 @@ impl World {
         self.answer(at, ticket).expect("it has an answer")
     }
 
+    /// A slow app makes what it was asked to make.
+    pub fn make_late(&mut self, at: At) {
+        self.app(at).is_slow = false;
+        for object in std::mem::take(&mut self.app(at).late) {
+            self.tell(at, FromApp::Restored { object, restored: Ok(()) });
+        }
+    }
+
     /// The oldest run that is open at a node.
     pub fn run(&mut self, at: At) -> RunId {
         *self.app(at).open.keys().next().expect("a method runs")
@@ -286,6 +363,21 @@ impl World {
         let (session, home) = (peer.session.take().expect("it has a connection"), peer.home);
         peer.device.handle(self.now, DeviceInput::LinkLost);
         self.servers[home].handle(self.now, ServerInput::Session(session, SessionEvent::Closed));
+        self.settle();
+    }
+
+    /// From now on, what is sent to a device is kept back.
+    pub fn keep(&mut self, device: usize) {
+        self.kept.insert(device, Vec::new());
+    }
+
+    /// Sends what was kept back. What is sent from now on arrives.
+    pub fn kept(&mut self, device: usize) -> Vec<ToDevice> {
+        self.kept.remove(&device).unwrap_or_default()
+    }
+
+    pub fn deliver(&mut self, device: usize, message: ToDevice) {
+        self.devices[device].device.handle(self.now, DeviceInput::Message(message));
         self.settle();
     }
 
@@ -307,11 +399,6 @@ impl World {
         self.devices[device] = Peer { device: device_anew, home, is_away: false, session: None, states: Vec::new() };
         self.apps.remove(&At::Device(device));
         self.settle();
-    }
-
-    /// From now on, what is sent to a device is kept back.
-    pub fn keep(&mut self, device: usize) {
-        self.kept.insert(device, Vec::new());
     }
 
     /// A server hears that its link with the other one has ended.
@@ -389,92 +476,14 @@ impl World {
         self.asked.clear();
     }
 
-    fn has_ended(&self, node: NodeId) -> bool {
-        self.nodes.get(&node.name).is_none_or(|row| row.life != node.life)
-    }
-
-    fn is_over(&self, node: NodeId) -> bool {
-        let is_lost_server = |row: &NodeRow| row.serves && row.is_lost;
-        self.has_ended(node) || self.nodes.get(&node.name).is_some_and(is_lost_server)
-    }
-
-    fn begin(&mut self, begin: Begin, at: NodeId) -> TrackAnswer {
-        let before = self.rows.get(&begin.object);
-        if let Some(placed) = before.filter(|placed| !self.is_over(placed.places[0])) {
-            return TrackAnswer::Found(placed.clone());
-        }
-        let epoch = before.map_or(ObjectEpoch(1), |placed| placed.epoch.next());
-        let placed = Placed { declared: begin.declared, epoch, places: vec![at] };
-        self.rows.insert(begin.object, placed.clone());
-        TrackAnswer::Begun(placed)
-    }
-
-    fn tracking(&mut self, server: usize, id: AskId, question: TrackAsk) {
-        self.questions += 1;
-        let tracked = self.tracked(server, question);
-        self.servers[server].handle(self.now, ServerInput::Tracked(id, tracked));
-    }
-
-    fn tracked(&mut self, server: usize, question: TrackAsk) -> Tracked {
-        match question {
-            TrackAsk::Find(object) => {
-                let found = self.rows.get(&object).filter(|placed| !self.has_ended(placed.places[0]));
-                let answer = match found {
-                    None => TrackAnswer::Unknown,
-                    Some(placed) if self.is_over(placed.places[0]) => TrackAnswer::Lost,
-                    Some(placed) => TrackAnswer::Found(placed.clone()),
-                };
-                Tracked::Track(answer)
-            }
-            TrackAsk::Begin { begin, at } => Tracked::Track(self.begin(begin, at)),
-            TrackAsk::Move { object, from, to } => match self.rows.get(&object) {
-                None => Tracked::Track(TrackAnswer::Unknown),
-                Some(placed) if placed.epoch != from => Tracked::Stands(placed.clone()),
-                Some(placed) if placed.places != [to] && self.is_over(to) => {
-                    Tracked::Track(TrackAnswer::Refused(NotRun::Unreachable))
-                }
-                Some(placed) => {
-                    let moved = Placed { epoch: from.next(), places: vec![to], ..placed.clone() };
-                    self.rows.insert(object, moved.clone());
-                    Tracked::Moved(moved)
-                }
-            },
-            TrackAsk::Remove { object, from } => match self.rows.get(&object) {
-                Some(placed) if placed.epoch == from => {
-                    self.rows.remove(&object);
-                    Tracked::Removed
-                }
-                Some(placed) => Tracked::Stands(placed.clone()),
-                None => Tracked::Track(TrackAnswer::Unknown),
-            },
-            TrackAsk::Where(node) => {
-                let row = self.nodes.get(&node.name).filter(|row| row.life == node.life && !row.is_lost);
-                Tracked::At(row.map(|row| gateway(row.at)))
-            }
-            TrackAsk::Register { name, known, serves, .. } => {
-                let row = self.nodes.entry(name).or_default();
-                if known == NodeLife(0) || known != row.life {
-                    *row = NodeRow { life: NodeLife(row.life.0 + 1), ..NodeRow::default() };
-                }
-                (row.at, row.serves, row.is_lost) = (server, serves, false);
-                Tracked::Registered(NodeId { name, life: row.life }, row.lapses)
-            }
-            TrackAsk::Gone { device, .. } => {
-                let row = self.nodes.entry(device.name).or_default();
-                if row.at != server {
-                    return Tracked::Elsewhere;
-                }
-                (row.is_lost, row.lapses) = (true, row.lapses + 1);
-                Tracked::Lost
-            }
-        }
-    }
-
     fn perform(&mut self, at: At, output: ToApp) {
         let app = self.apps.entry(at).or_default();
         match output {
             ToApp::Restore { object, state } => {
                 app.objects.insert(object.clone(), state[0].into());
+                if app.is_slow {
+                    return app.late.push(object);
+                }
                 self.tell(at, FromApp::Restored { object, restored: Ok(()) });
             }
             ToApp::Forget { object } => drop(app.objects.remove(&object)),
@@ -492,6 +501,7 @@ impl World {
                         *number += 1;
                         Ended::Returned(vec![*number as u8])
                     }
+                    "fail" => Ended::Threw(vec![13]),
                     "get" => Ended::Returned(vec![*number as u8]),
                     "wait" | "look" => {
                         app.open.insert(run, of);
@@ -619,6 +629,7 @@ fn settings(at: usize, serves: bool, has_class: bool, kernels: u128) -> DeviceSe
         token: "token".into(),
         serves,
         classes: if has_class { vec![class(DeviceRight::Hold)] } else { Vec::new() },
+        managers: Vec::new(),
         broken: Broken::Nothing,
     }
 }
@@ -650,6 +661,10 @@ pub fn call(to: NodeId, id: &str, epoch: ObjectEpoch) -> FromDevice {
         time_left: Duration::from_secs(10),
         caller: String::new(),
         arguments: Vec::new(),
+        from: None,
+        component: Component::Method,
+        claim: DeviceRight::Call,
+        by_device: false,
     };
     FromDevice::Call { number: 1, to, rpc }
 }

@@ -2,7 +2,7 @@
 //!
 //! Invariant: the first number of a list says which beginning of its object it is.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use iolite_objects::{CallError, CallResult, Ended, FromApp, Placing, Run, RunId, Ticket, ToApp};
 use iolite_values::ObjectName;
@@ -10,17 +10,23 @@ use iolite_wire::limits::STATE_PART;
 use iolite_wire::objects::Placed;
 
 use super::happened::ObjectEvent;
-use super::names::{APPEND, At, PASS, READ, SLOW};
+use super::kinds::Kind;
+use super::names::{APPEND, At, LOOK, PASS, READ, SLOW};
 use super::queue::NodeEvent;
 use super::roughness::MILLISECOND;
-use super::told::{CallIndex, RunIndex, RunTold};
+use super::told::{CallIndex, RunIndex, RunTold, WordIndex};
+use super::transacting::Script;
 use super::world::World;
 use crate::checker::Invariant;
 use crate::history::Moment;
 
 #[derive(Debug, Default)]
 pub struct App {
+    /// Objects that are here, and copies of objects.
     pub objects: BTreeMap<ObjectName, Vec<u64>>,
+    pub copies: BTreeSet<ObjectName>,
+    /// Transactions of the client.
+    pub scripts: BTreeMap<ObjectName, Script>,
     pub runs: BTreeMap<RunId, OpenRun>,
     pub tickets: BTreeMap<Ticket, Asked>,
     /// Words for the kernel.
@@ -45,6 +51,7 @@ pub enum Asked {
         call: CallIndex,
         within: Option<RunId>,
     },
+    Word(WordIndex),
     Create,
     Find(ObjectName, Moment),
     Move,
@@ -53,6 +60,8 @@ pub enum Asked {
 /// How many of 1,000 states are longer than one message, and how many are ready late only.
 const LONG_STATES: u64 = 60;
 const LATE_STATES: u64 = 150;
+/// A list of so many numbers has a long state, where equal lists have equal states.
+const LONG_LISTS: usize = 16;
 
 impl World {
     /// The app's side says something to its kernel, once that has said all.
@@ -68,6 +77,9 @@ impl World {
                 let app = &mut self.host_mut(at).app;
                 app.objects.remove(&object);
                 app.runs.retain(|_, run| run.object != object);
+                if app.copies.remove(&object) {
+                    self.told.forgotten.push((self.moment, at, object));
+                }
             }
             ToApp::Run(run, of) => self.on_run(at, run, of),
             ToApp::Answered(ticket, result) => self.on_answered(at, ticket, result),
@@ -104,7 +116,7 @@ impl World {
     fn make(&mut self, at: At, object: ObjectName, state: &[u8]) {
         let restored = match list_of(state) {
             Some(list) => {
-                self.host_mut(at).app.objects.insert(object.clone(), list);
+                self.take_state(at, &object, list);
                 Ok(())
             }
             None => {
@@ -120,14 +132,27 @@ impl World {
         self.host_mut(at).app.says.push_back(said);
     }
 
+    fn take_state(&mut self, at: At, object: &ObjectName, list: Vec<u64>) {
+        let is_copy = self.kernel(at).is_some_and(|kernel| kernel.has_copy(object));
+        self.judge_state(at, object, &list, is_copy);
+        let app = &mut self.host_mut(at).app;
+        app.objects.insert(object.clone(), list);
+        if is_copy {
+            app.copies.insert(object.clone());
+        } else {
+            app.copies.remove(object);
+        }
+    }
+
     pub fn save(&mut self, at: At, object: ObjectName) {
         self.saved(at, object);
         self.carry(at);
     }
 
     fn saved(&mut self, at: At, object: ObjectName) {
-        let is_long = self.random.chance(LONG_STATES);
+        let by_chance = self.random.chance(LONG_STATES);
         let Some(list) = self.host(at).app.objects.get(&object) else { return };
+        let is_long = if Kind::of(&object).has_one_state() { list.len() % LONG_LISTS == 0 } else { by_chance };
         let state = Ok(state_of(list, is_long));
         self.host_mut(at).app.says.push_back(FromApp::Saved { object, state });
     }
@@ -139,16 +164,14 @@ impl World {
         if told.object != of.object || told.method != of.method {
             self.broke(Invariant::Assertion, format!("{of:?} is not what was called: {:?}", self.told.calls[call.0]));
         }
+        self.judge_run(at, &of.object, method);
         let Some(index) = self.started(at, call, &of) else { return };
         let open = OpenRun { object: of.object.clone(), call, run: index, caller: of.caller };
         self.host_mut(at).app.runs.insert(run, open);
         match method {
-            READ => {
-                let list = self.host(at).app.objects.get(&of.object).cloned().unwrap_or_default();
-                self.ended(at, run, state_of(&list, false));
-            }
+            READ => self.return_list(at, run, &of.object),
             APPEND => self.put(at, run, &of.object, number),
-            SLOW => self.later(at, hold, NodeEvent::EndRun(run)),
+            SLOW | LOOK => self.later(at, hold, NodeEvent::EndRun(run)),
             PASS => self.pass_on(at, run, call),
             other => panic!("{other} is no method"),
         }
@@ -157,19 +180,30 @@ impl World {
     /// A method starts. None: there is no such object, which is told.
     fn started(&mut self, at: At, call: CallIndex, of: &Run) -> Option<RunIndex> {
         let now = self.now(at).instant;
+        let is_copy = self.host(at).app.copies.contains(&of.object);
         let epoch = self.kernel(at)?.serving_at(now).into_iter().find(|(object, _)| *object == of.object);
-        let epoch = epoch.map(|(_, epoch)| epoch).or_else(|| self.host(at).epochs.get(&of.object).copied());
+        let last = self.host(at).epochs.get(&of.object).map(|(_, epoch)| *epoch);
+        // It may have begun here and be on its way to another node already, both in this step.
+        let (row, node) = (self.rows.last(self.store.id, &of.object), self.kernel(at)?.node());
+        let named = row.filter(|row| row.places.first().copied() == node).map(|row| row.epoch);
+        let epoch = epoch.map(|(_, epoch)| epoch).or(named).or(last);
+        let epoch = epoch.filter(|_| !is_copy);
         let Some(birth) = self.host(at).app.objects.get(&of.object).and_then(|list| list.first().copied()) else {
             self.broke(Invariant::Assertion, format!("{} runs at {at:?}, and is not there", of.object));
             return None;
         };
         let (store, ended, caller) = (self.host(at).store, None, of.caller.clone());
         let index = RunIndex(self.told.runs.len());
-        let run = RunTold { call, at, store, epoch, birth, ended, caller };
+        let run = RunTold { call, at, is_copy, store, epoch, birth, ended, caller };
         self.judge_start(&run);
         self.told.runs.push(run);
-        self.told.calls[call.0].run = Some(index);
+        self.told.calls[call.0].runs.push(index);
         Some(index)
+    }
+
+    fn return_list(&mut self, at: At, run: RunId, object: &ObjectName) {
+        let list = self.host(at).app.objects.get(object).cloned().unwrap_or_default();
+        self.ended(at, run, state_of(&list, false));
     }
 
     fn put(&mut self, at: At, run: RunId, object: &ObjectName, number: u64) {
@@ -182,8 +216,12 @@ impl World {
     /// A method that was open ends.
     pub fn end_run(&mut self, at: At, run: RunId) {
         let Some(open) = self.host(at).app.runs.get(&run).cloned() else { return };
-        let number = self.told.calls[open.call.0].number;
-        self.put(at, run, &open.object, number);
+        let (number, method) = (self.told.calls[open.call.0].number, self.told.calls[open.call.0].method);
+        if method == LOOK {
+            self.return_list(at, run, &open.object);
+        } else {
+            self.put(at, run, &open.object, number);
+        }
         self.carry(at);
     }
 
@@ -197,14 +235,22 @@ impl World {
     }
 
     fn on_answered(&mut self, at: At, ticket: Ticket, result: CallResult) {
-        let Some(Asked::Call { call, within }) = self.take(at, ticket) else {
-            return self.expect_asked(false, "a call");
+        let (call, within) = match self.take(at, ticket) {
+            Some(Asked::Call { call, within }) => (call, within),
+            Some(Asked::Word(word)) => return self.word_answered(at, word, result),
+            Some(Asked::Create | Asked::Find(..) | Asked::Move) | None => return self.expect_asked(false, "a call"),
         };
         self.count_result(&result, within.is_some());
+        self.count_under(call, &result);
         self.begin_if_lost(at, call, &result);
-        self.told.calls[call.0].answered = Some((self.moment, result));
+        let told = &mut self.told.calls[call.0];
+        told.answered = Some((self.moment, result));
+        let (object, is_part) = (told.object.clone(), told.transaction.is_some());
         if let Some(run) = within {
             self.later(at, 0, NodeEvent::EndRun(run));
+        }
+        if is_part {
+            self.script_answered(at, &object);
         }
     }
 

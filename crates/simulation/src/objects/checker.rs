@@ -1,39 +1,55 @@
-//! The check of a whole run: numbers that were put in and acknowledged are there, in one order, and what did not run did not run.
+//! The check of a whole run: what did not run did not run, and each object keeps what its class promises.
 //!
-//! The lists of one beginning of an object are prefixes of each other. A later list is never shorter, and has all that was acknowledged before it was asked for.
-//! Another beginning comes after it, and then none of the first one's numbers was acknowledged that was put in later.
+//! The numbers that were put in and acknowledged are there, in one order (`kept`). Managers that give copies or transactions promise less or other things,
+//! and have checks of their own beside it.
+
+mod forward;
+mod kept;
+mod own_copies;
+mod transactions;
 
 use std::collections::BTreeMap;
 
 use iolite_objects::CallError;
-use iolite_values::{ObjectName, StoreIncarnation};
+use iolite_values::ObjectName;
 
 use super::app::list_of;
-use super::names::READ;
-use super::told::{CallTold, RunTold};
+use super::kinds::{Kind, Promise};
+use super::names::{At, reads};
+use super::told::{CallTold, Key, RunTold, Told, TransactionIndex};
 use super::world::World;
 use crate::checker::{Invariant, Violation};
 use crate::history::Moment;
 
-/// An object under one store.
-type Key = (StoreIncarnation, ObjectName);
+/// The process at which a client called.
+type Process = (At, u64);
 
 /// A list that was read.
+#[derive(Clone)]
 struct Seen {
+    by: Process,
     asked: Moment,
     answered: Moment,
     birth: u64,
     list: Vec<u64>,
+    /// The method ran at a copy.
+    is_copy: bool,
+    transaction: Option<TransactionIndex>,
 }
 
 /// A number that was put in, and acknowledged.
+#[derive(Clone)]
 struct Kept {
+    by: Process,
     answered: Moment,
     ended: Moment,
     birth: u64,
     number: u64,
+    is_copy: bool,
+    transaction: Option<TransactionIndex>,
 }
 
+/// The knowledge of an object, from its calls.
 #[derive(Default)]
 struct OfObject {
     seen: Vec<Seen>,
@@ -42,22 +58,46 @@ struct OfObject {
     births: BTreeMap<u64, Moment>,
 }
 
+impl OfObject {
+    /// The same without the calls that ran at copies.
+    fn beside(&self) -> OfObject {
+        OfObject {
+            seen: self.seen.iter().filter(|seen| !seen.is_copy).cloned().collect(),
+            kept: self.kept.iter().filter(|kept| !kept.is_copy).cloned().collect(),
+            births: self.births.clone(),
+        }
+    }
+}
+
 /// Checks a run that has ended.
 ///
 /// # Errors
 /// The first [`Violation`] that is found.
 pub fn check(world: &World) -> Result<(), Violation> {
+    let told = &world.told;
     let mut all: BTreeMap<Key, OfObject> = BTreeMap::new();
-    for call in &world.told.calls {
-        let run = call.run.map(|run| &world.told.runs[run.0]);
-        check_not_run(call, run)?;
-        if let Some(run) = run {
-            collect(world, &mut all, call, run)?;
-        }
+    for call in &told.calls {
+        check_not_run(call)?;
+        collect(told, &mut all, call);
     }
-    for ((_, object), of) in &all {
-        check_order(object, &of.seen)?;
-        check_kept(object, of)?;
+    for (key, births) in &told.births {
+        all.entry(key.clone()).or_default().births.clone_from(births);
+    }
+    for ((store, object), of) in &all {
+        match Kind::of(object).promise() {
+            Promise::Linear => kept::check(object, of)?,
+            Promise::Unchanged => check_unchanged(told, object, of)?,
+            Promise::OwnCopies => own_copies::check(told, object, of)?,
+            Promise::Forward => {
+                forward::check(object, of)?;
+                if *store == world.store.id {
+                    forward::check_same(object, &of.seen, world.rested)?;
+                }
+            }
+            Promise::Transactions => transactions::check(told, object, of)?,
+            // What is put into one copy is in no other.
+            Promise::Copies => {}
+        }
     }
     Ok(())
 }
@@ -66,7 +106,7 @@ pub fn check(world: &World) -> Result<(), Violation> {
 pub fn counts(world: &World) -> (u64, u64) {
     let answered = |call: &&CallTold| call.answered.as_ref().is_some_and(|(_, result)| result.is_ok());
     let (reads, puts): (Vec<&CallTold>, Vec<&CallTold>) =
-        world.told.calls.iter().filter(answered).partition(|call| call.method == READ);
+        world.told.calls.iter().filter(answered).partition(|call| reads(call.method));
     (reads.len() as u64, puts.len() as u64)
 }
 
@@ -75,78 +115,53 @@ fn wrong<T>(invariant: Invariant, what: String) -> Result<T, Violation> {
 }
 
 /// An answer that says that a method did not run is right; so is one that says that it did.
-fn check_not_run(call: &CallTold, run: Option<&RunTold>) -> Result<(), Violation> {
+fn check_not_run(call: &CallTold) -> Result<(), Violation> {
     let Some((_, result)) = &call.answered else { return Ok(()) };
-    match (result, run) {
-        (Ok(_), None) => wrong(Invariant::ExactlyOnce, format!("a method that did not run returned: {call:?}")),
+    let has_run = !call.runs.is_empty();
+    match result {
+        Ok(_) | Err(CallError::Broke(_)) if !has_run => {
+            wrong(Invariant::ExactlyOnce, format!("a method that did not run is said to have run: {call:?}"))
+        }
         // A read that ran and whose answer is of no use has done nothing.
-        (Err(CallError::NotRun(_) | CallError::Gone), Some(run)) if call.method != READ => {
-            wrong(Invariant::ExactlyOnce, format!("a method ran that was said not to: {call:?}: {run:?}"))
+        Err(CallError::NotRun(_) | CallError::Gone) if has_run && !reads(call.method) => {
+            wrong(Invariant::ExactlyOnce, format!("a method ran that was said not to: {call:?}"))
         }
-        (Ok(_) | Err(_), _) => Ok(()),
+        Ok(_) | Err(_) => Ok(()),
     }
 }
 
-fn collect(world: &World, all: &mut BTreeMap<Key, OfObject>, call: &CallTold, run: &RunTold) -> Result<(), Violation> {
-    let (Some(store), Some(epoch)) = (run.store, run.epoch) else { return Ok(()) };
+/// The run whose result the caller has got: of several, one at the object that the list is of, and the last of them that has ended.
+fn answering<'a>(told: &'a Told, call: &CallTold, answered: Moment, birth: Option<u64>) -> Option<&'a RunTold> {
+    let runs = call.runs.iter().map(|run| &told.runs[run.0]);
+    let may_be = |run: &&RunTold| {
+        run.ended.is_some_and(|ended| ended <= answered) && birth.is_none_or(|birth| run.birth == birth)
+    };
+    runs.filter(may_be).max_by_key(|run| run.ended)
+}
+
+fn collect(told: &Told, all: &mut BTreeMap<Key, OfObject>, call: &CallTold) {
+    let Some((answered, Ok(result))) = &call.answered else { return };
+    let (answered, by, transaction) = (*answered, (call.at, call.life), call.transaction);
+    let list = reads(call.method).then(|| list_of(result).expect("a read returns a list"));
+    let birth = list.as_ref().and_then(|list| list.first().copied());
+    let Some(run) = answering(told, call, answered, birth) else { return };
+    let (Some(store), Some(ended)) = (run.store, run.ended) else { return };
     let of = all.entry((store, call.object.clone())).or_default();
-    if let Some(begun) = world.rows.begun(store, &call.object, epoch)
-        && *of.births.entry(run.birth).or_insert(begun.at) != begun.at
-    {
-        return wrong(Invariant::KeptWrites, format!("{} began twice with one list: {run:?}", call.object));
+    let (birth, is_copy) = (run.birth, run.is_copy);
+    match list {
+        Some(list) => of.seen.push(Seen { by, asked: call.asked, answered, birth, list, is_copy, transaction }),
+        None => of.kept.push(Kept { by, answered, ended, birth, number: call.number, is_copy, transaction }),
     }
-    let Some((answered, Ok(result))) = &call.answered else { return Ok(()) };
-    let (asked, answered, birth) = (call.asked, *answered, run.birth);
-    if call.method == READ {
-        let list = list_of(result).expect("a read returns a list");
-        of.seen.push(Seen { asked, answered, birth, list });
-    } else {
-        let ended = run.ended.expect("it has returned");
-        of.kept.push(Kept { answered, ended, birth, number: call.number });
-    }
-    Ok(())
 }
 
-fn check_order(object: &ObjectName, seen: &[Seen]) -> Result<(), Violation> {
-    let mut by_length: Vec<&Seen> = seen.iter().collect();
-    by_length.sort_by_key(|seen| (seen.birth, seen.list.len()));
-    for pair in by_length.windows(2) {
-        let [shorter, longer] = pair else { continue };
-        if shorter.birth == longer.birth && !longer.list.starts_with(&shorter.list) {
-            let (shorter, longer) = (&shorter.list, &longer.list);
-            return wrong(Invariant::KeptWrites, format!("{object} was {shorter:?}, and {longer:?}"));
-        }
+/// Every list is the one with which its object began, and nothing was put in.
+fn check_unchanged(told: &Told, object: &ObjectName, of: &OfObject) -> Result<(), Violation> {
+    if let Some(kept) = of.kept.first() {
+        return wrong(Invariant::Unchanged, format!("{} was put into {object}", kept.number));
     }
-    for (earlier, later) in seen.iter().flat_map(|one| seen.iter().map(move |other| (one, other))) {
-        let is_before = earlier.answered < later.asked && earlier.birth == later.birth;
-        if is_before && later.list.len() < earlier.list.len() {
-            let (earlier, later) = (&earlier.list, &later.list);
-            return wrong(Invariant::KeptWrites, format!("{object} was {earlier:?}, and later {later:?}"));
-        }
-    }
-    Ok(())
-}
-
-fn check_kept(object: &ObjectName, of: &OfObject) -> Result<(), Violation> {
-    let begun = |birth: u64| of.births.get(&birth).copied();
-    for kept in &of.kept {
-        for seen in of.seen.iter().filter(|seen| seen.asked > kept.answered) {
-            let is_there = seen.list.contains(&kept.number);
-            if seen.birth == kept.birth && !is_there {
-                let what =
-                    format!("{} was put into {object} and acknowledged, and not read: {:?}", kept.number, seen.list);
-                return wrong(Invariant::KeptWrites, what);
-            }
-            if seen.birth != kept.birth && begun(seen.birth) < begun(kept.birth) {
-                let what = format!("{object} is read as it was before it began anew: {:?}", seen.list);
-                return wrong(Invariant::KeptWrites, what);
-            }
-        }
-        let next = of.births.values().copied().filter(|at| Some(*at) > begun(kept.birth)).min();
-        if next.is_some_and(|next| kept.ended > next) {
-            let what = format!("{} was put into {object} and acknowledged, after it had begun anew", kept.number);
-            return wrong(Invariant::KeptWrites, what);
-        }
-    }
-    Ok(())
+    let changed = of.seen.iter().find(|seen| told.begun_with.get(&seen.birth) != Some(&seen.list));
+    changed.map_or(Ok(()), |seen| {
+        let first = told.begun_with.get(&seen.birth);
+        wrong(Invariant::Unchanged, format!("{object} began with {first:?}, and is read as {:?}", seen.list))
+    })
 }

@@ -110,6 +110,9 @@ impl World {
         self.note("store", "has", (&object, &row));
         let key = (self.store.id, object.clone());
         let before = self.rows.objects.get(&key).and_then(|rows| rows.last()).cloned();
+        if before.as_ref().is_some_and(|before| (before.epoch, &before.places) == (epoch, &row.places) && !is_begun) {
+            return self.happened(ObjectEvent::Remembered);
+        }
         if let Some(before) = &before {
             if epoch != before.epoch.next() {
                 self.broke(
@@ -121,6 +124,7 @@ impl World {
         } else {
             self.happened(ObjectEvent::Began);
         }
+        self.judge_place(&object, before.as_ref(), &row);
         self.rows.objects.entry(key).or_default().push(row);
     }
 
@@ -208,12 +212,14 @@ fn places(row: &Row) -> Vec<NodeId> {
     text.split_whitespace().map(|text| node(text).expect("a node")).collect()
 }
 
-fn parts(key: &RowKey) -> [Value; 2] {
-    key.values().ok().and_then(|values| values.try_into().ok()).expect("a key of two values")
+fn parts<const COUNT: usize>(key: &RowKey) -> [Value; COUNT] {
+    key.values().ok().and_then(|values| values.try_into().ok()).expect("a key of so many values")
 }
 
 fn object_of(key: &RowKey) -> ObjectName {
-    let [Value::String(class), Value::String(id)] = parts(key) else { panic!("an object has a class and an id") };
+    let [Value::Int(_bucket), Value::String(class), Value::String(id)] = parts(key) else {
+        panic!("an object has a bucket, a class and an id")
+    };
     ObjectName::new(&class, &id).expect("a name")
 }
 

@@ -7,8 +7,9 @@ use iolite_wire::objects::{FromDevice, ToDevice};
 
 use super::clock::Clock;
 use super::happened::ObjectEvent;
+use super::kinds::Kind;
 use super::links::LinkId;
-use super::names::{At, Kind, SOMEBODY, device_id, user};
+use super::names::{At, SOMEBODY, device_id, user};
 use super::world::{Host, World};
 use crate::checker::Invariant;
 use crate::history::Moment;
@@ -45,13 +46,14 @@ impl World {
         self.devices[number].host.begin(clock);
         let now = self.now(At::Device(number));
         let serves = self.devices[number].serves;
-        let classes = if serves { vec![Kind::Hosted.class(), Kind::Held.class()] } else { vec![Kind::Held.class()] };
+        let classes = self.classes(|kind| kind != Kind::Served && (serves || kind != Kind::Hosted));
         let settings = DeviceSettings {
             device: device_id(number),
             kernel: Id::from_u128(self.random.id()),
             token: user(number),
             serves,
             classes,
+            managers: Vec::new(),
             broken: self.broken.of_kernel(),
         };
         let own = &mut self.devices[number];

@@ -62,10 +62,42 @@ pub enum ObjectEvent {
     StoreAnew,
     /// Another store took the place of the first one.
     Restored,
+    /// A node took a copy of an object.
+    CopyTaken,
+    /// A method that reads returned from a copy.
+    ReadAtCopy,
+    /// A method that writes returned from a copy.
+    WrittenAtCopy,
+    /// A call ran once more, as nobody knew that it had run.
+    Repeated,
+    /// A write of an object that never changes was refused.
+    WriteRefused,
+    /// A copy was pushed.
+    Pushed,
+    /// A push was refused, as the object had changed since it was pulled.
+    PushConflict,
+    /// A call was refused as another node had the lease.
+    LeaseRefused,
+    /// The write of a holder was refused, as its lease had ended.
+    HolderFenced,
+    /// A transaction was committed.
+    Committed,
+    /// A transaction was not committed, as its lock had ended or the object had changed.
+    CommitConflict,
+    /// A commit of a transaction was in doubt.
+    TransactionInDoubt,
+    /// A commit of a transaction that was said again was answered with success.
+    CommittedAgain,
+    /// An object moved to the device of a user that called it.
+    Followed,
+    /// An object moved to the node that a client named to its manager.
+    Migrated,
+    /// A coordinator kept another memory.
+    Remembered,
 }
 
 impl ObjectEvent {
-    pub const ALL: [ObjectEvent; 29] = [
+    pub const ALL: [ObjectEvent; 45] = [
         ObjectEvent::Began,
         ObjectEvent::BeganAnew,
         ObjectEvent::TakenFromLost,
@@ -95,5 +127,21 @@ impl ObjectEvent {
         ObjectEvent::CommitInDoubt,
         ObjectEvent::StoreAnew,
         ObjectEvent::Restored,
+        ObjectEvent::CopyTaken,
+        ObjectEvent::ReadAtCopy,
+        ObjectEvent::WrittenAtCopy,
+        ObjectEvent::Repeated,
+        ObjectEvent::WriteRefused,
+        ObjectEvent::Pushed,
+        ObjectEvent::PushConflict,
+        ObjectEvent::LeaseRefused,
+        ObjectEvent::HolderFenced,
+        ObjectEvent::Committed,
+        ObjectEvent::CommitConflict,
+        ObjectEvent::TransactionInDoubt,
+        ObjectEvent::CommittedAgain,
+        ObjectEvent::Followed,
+        ObjectEvent::Migrated,
+        ObjectEvent::Remembered,
     ];
 }

@@ -9,7 +9,8 @@ use iolite_values::{NodeName, ObjectName};
 use super::app::Asked;
 use super::asking::Wanted;
 use super::checker;
-use super::names::{At, Kind, objects};
+use super::kinds::{Kind, Promise};
+use super::names::At;
 use super::roughness::SECOND;
 use super::told::CallIndex;
 use super::world::World;
@@ -66,9 +67,11 @@ fn live(world: &mut World) -> Result<(), Violation> {
     world.pass(WORK_ON)?;
     world.works = false;
     world.pass(REST)?;
+    world.rested = world.moment;
     world.reach_all()?;
     world.pass(ANSWERED_WITHIN)?;
     world.check_answered()?;
+    world.check_copies()?;
     checker::check(world)
 }
 
@@ -109,10 +112,15 @@ impl World {
             }
             let now = self.now(at).instant;
             for asked in self.host(at).app.tickets.values() {
-                let Asked::Call { call, .. } = asked else { continue };
-                let told = &self.told.calls[call.0];
-                if told.deadline + Duration::from_secs(1) < now {
-                    let what = format!("at {:?} there is no answer, at {now:?}: {told:?}", at);
+                let (deadline, what) = match asked {
+                    Asked::Call { call, .. } => {
+                        (self.told.calls[call.0].deadline, format!("{:?}", self.told.calls[call.0]))
+                    }
+                    Asked::Word(word) => (self.told.words[word.0].deadline, format!("{:?}", self.told.words[word.0])),
+                    Asked::Create | Asked::Find(..) | Asked::Move => continue,
+                };
+                if deadline + Duration::from_secs(1) < now {
+                    let what = format!("at {at:?} there is no answer, at {now:?}: {what}");
                     return Err(Violation::new(Invariant::Answered, what));
                 }
             }
@@ -131,11 +139,34 @@ impl World {
         Ok(())
     }
 
+    /// An object whose calls go to three copies has so many, as far as there are nodes for them.
+    fn check_copies(&self) -> Result<(), Violation> {
+        let serves = |at: &At| match at {
+            At::Server(_) => true,
+            At::Device(device) => self.devices[*device].serves,
+        };
+        let nodes: Vec<At> = self.all().into_iter().filter(|at| self.is_up(*at)).collect();
+        let may_have_copies =
+            |object: &&ObjectName| Kind::of(object).promise() == Promise::Copies && !self.is_out_of_reach(object);
+        for object in self.objects.iter().filter(may_have_copies) {
+            let Some(row) = self.rows.last(self.store.id, object).filter(|row| !row.places.is_empty()) else {
+                continue;
+            };
+            let copies = nodes.iter().filter(|at| self.host(**at).app.objects.contains_key(object)).count();
+            let wanted = nodes.iter().filter(|at| serves(at)).count().min(3);
+            if copies < wanted {
+                let what = format!("{object} has {copies} copies in place of {wanted}, and its row is {row:?}");
+                return Err(Violation::new(Invariant::Liveness, what));
+            }
+        }
+        Ok(())
+    }
+
     /// Every object that can have an owner is created, if it is not there, and called from everywhere.
     fn reach_all(&mut self) -> Result<(), Violation> {
         let end = self.moment + REACHED_WITHIN;
         let mut reach = Reach {
-            objects: objects().into_iter().filter(|object| self.can_begin(object)).collect(),
+            objects: self.objects.iter().filter(|object| self.can_begin(object)).cloned().collect(),
             nodes: self.all().into_iter().filter(|at| self.is_up(*at)).collect(),
             created: BTreeMap::new(),
             called: BTreeMap::new(),
@@ -156,15 +187,17 @@ impl World {
 
     /// Whether some node that is up may own the object.
     fn can_begin(&self, object: &ObjectName) -> bool {
-        match Kind::of(object) {
-            Kind::Served | Kind::Held => true,
-            Kind::Hosted => self.devices.iter().any(|device| device.serves && device.process.is_some()),
-        }
+        let is_service_up = || self.devices.iter().any(|device| device.serves && device.process.is_some());
+        Kind::of(object) != Kind::Hosted || is_service_up()
     }
 
-    /// An object is out of reach for good if its device never comes back and is a user's, or nobody marks it.
+    /// An object is out of reach for good if its device never comes back and is a user's, or nobody marks it. So is one that never moves, if its process
+    /// has ended.
     fn is_out_of_reach(&self, object: &ObjectName) -> bool {
         let Some(row) = self.rows.last(self.store.id, object) else { return false };
+        if Kind::of(object) == Kind::InPlace {
+            return row.places.first().is_some_and(|owner| self.is_known_node(*owner).is_none());
+        }
         match row.places.first().map(|node| (node, node.name)) {
             Some((node, NodeName::Device(id))) => {
                 self.device_of(id).is_some_and(|device| self.devices[device].is_gone && !self.is_replaced(*node))

@@ -1,10 +1,9 @@
 //! The names of this world: its nodes, classes and objects.
 
-use std::collections::BTreeSet;
+use iolite_values::{CoordinatorId, Id, ObjectName};
+use iolite_wire::objects::Begin;
 
-use iolite_objects::Class;
-use iolite_values::{CoordinatorId, DeviceRight, Id, ObjectName};
-use iolite_wire::objects::{Begin, Declared};
+use super::kinds::Kind;
 
 /// A process of this world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -13,49 +12,10 @@ pub enum At {
     Device(usize),
 }
 
-/// A class of this world. All of them are lists of numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
-    /// Servers run it.
-    Served,
-    /// Only devices of the service run it.
-    Hosted,
-    /// Every node runs it, and devices of users may own objects of it.
-    Held,
-}
-
-impl Kind {
-    pub const ALL: [Kind; 3] = [Kind::Served, Kind::Hosted, Kind::Held];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Kind::Served => "Served",
-            Kind::Hosted => "Hosted",
-            Kind::Held => "Held",
-        }
-    }
-
-    /// # Panics
-    /// When no class of this world has the name.
-    pub fn of(object: &ObjectName) -> Kind {
-        Kind::ALL.into_iter().find(|kind| kind.name() == object.class()).expect("it is one of this world")
-    }
-
-    pub fn declared(self) -> Declared {
-        let devices = match self {
-            Kind::Served | Kind::Hosted => DeviceRight::Call,
-            Kind::Held => DeviceRight::Hold,
-        };
-        Declared { version: 1, managers: String::new(), devices }
-    }
-
-    pub fn class(self) -> Class {
-        Class { name: self.name().to_owned(), declared: self.declared(), reads: BTreeSet::from([READ.to_owned()]) }
-    }
-}
-
 /// Returns the list.
 pub const READ: &str = "read";
+/// Stays open for a while, and then returns the list.
+pub const LOOK: &str = "look";
 /// Puts a number at the end of the list.
 pub const APPEND: &str = "append";
 /// Stays open for a while, and then puts a number at the end.
@@ -63,13 +23,19 @@ pub const SLOW: &str = "slow";
 /// Calls another object, and then puts a number at the end.
 pub const PASS: &str = "pass";
 
-/// How many objects there are of each class.
-const OF_A_CLASS: usize = 2;
+/// Words to a manager of copies.
+pub const PULL: &str = "pull";
+pub const PUSH: &str = "push";
 
-/// All objects of this world.
-pub fn objects() -> Vec<ObjectName> {
-    let of = |kind: Kind| (0..OF_A_CLASS).map(move |number| object(kind, number));
-    Kind::ALL.into_iter().flat_map(of).collect()
+/// Whether a method only reads.
+pub fn reads(method: &str) -> bool {
+    method == READ || method == LOOK
+}
+
+/// The objects of a class: two, or one under managers.
+pub fn objects_of(kind: Kind) -> Vec<ObjectName> {
+    let count = if Kind::PLAIN.contains(&kind) { 2 } else { 1 };
+    (0..count).map(|number| object(kind, number)).collect()
 }
 
 fn object(kind: Kind, number: usize) -> ObjectName {

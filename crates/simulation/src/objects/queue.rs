@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use iolite_objects::{FromApp, RunId, ServerInput};
 use iolite_store::{Request, RequestId};
 use iolite_tracking::Input;
-use iolite_values::{StoreIncarnation, Transaction};
+use iolite_values::{ObjectName, StoreIncarnation, Transaction};
 
 use super::links::LinkId;
 use super::names::At;
@@ -43,12 +43,16 @@ pub enum Event {
 pub enum NodeEvent {
     /// The client of the process does something.
     Work,
+    /// The client calls the same object again, so often.
+    Again(ObjectName, u64),
+    /// A transaction of the client goes on.
+    Script(ObjectName),
     /// A method ends.
     EndRun(RunId),
     /// The app's side says something late.
     App(FromApp),
     /// The app's side has the state of an object ready.
-    Save(iolite_values::ObjectName),
+    Save(ObjectName),
     /// The connection of a device is open, or cannot be opened, or has ended.
     Linked(LinkId),
     NotLinked,

@@ -3,6 +3,7 @@
 //! Invariant: what one of the two says to the other comes in order, and a little later.
 
 use iolite_machine::Machine;
+use iolite_objects::managers::Recalled;
 use iolite_objects::{
     AskId, LetIn, MayId, Server, ServerInput, ServerOutput, ServerSettings, SessionEvent, SessionId, TrackAsk, Tracked,
 };
@@ -13,8 +14,9 @@ use iolite_wire::objects::{NotRun, TrackAnswer};
 
 use super::clock::Clock;
 use super::happened::ObjectEvent;
+use super::kinds::Kind;
 use super::links::LinkId;
-use super::names::{At, Kind, device_id, gateway, user};
+use super::names::{At, device_id, gateway, user};
 use super::queue::NodeEvent;
 use super::roughness::MILLISECOND;
 use super::world::{Host, World};
@@ -55,8 +57,9 @@ impl World {
         let settings = ServerSettings {
             gateway: gateway(number),
             kernel: Id::from_u128(self.random.id()),
-            classes: vec![Kind::Served.class(), Kind::Held.class()],
+            classes: self.classes(|kind| kind != Kind::Hosted),
             has_leases,
+            managers: Vec::new(),
             broken: self.broken.of_kernel(),
         };
         let tracking = Tracking::new(Settings { client: ClientId(Id::from_u128(self.random.id())), has_leases });
@@ -151,7 +154,17 @@ impl World {
             }
             Output::News(News::Lease { own: _, until }) => self.tell_objects(server, ServerInput::Lease(until)),
             // The world links its servers, which so have no addresses.
-            Output::News(News::NodeDead(_) | News::Coordinates(..) | News::Server { .. }) => {}
+            Output::News(News::Server { .. }) => {}
+            Output::News(News::NodeDead(node)) => self.tell_objects(server, ServerInput::NodeDead(node)),
+            Output::News(News::Coordinates(bucket, is_own)) => {
+                self.tell_objects(server, ServerInput::Coordinates(bucket, is_own));
+            }
+            Output::News(News::Holder(bucket, holder)) => {
+                self.tell_objects(server, ServerInput::Holder(bucket, holder));
+            }
+            Output::News(News::Begun { object, managers }) => {
+                self.tell_objects(server, ServerInput::Begun { object, managers });
+            }
         }
     }
 
@@ -200,11 +213,15 @@ fn to_tracking(question: TrackAsk, server: usize) -> Ask {
         TrackAsk::Find(object) => Ask::Find(object),
         TrackAsk::Begin { begin, at } => Ask::Begin { begin, at },
         TrackAsk::Move { object, from, to } => Ask::Move { object, from, places: vec![to] },
+        TrackAsk::Take { object, from, at } => Ask::Take { object, from, at },
         TrackAsk::Remove { object, from } => Ask::Remove { object, from },
         TrackAsk::Where(device) => Ask::Where(device),
         TrackAsk::Register { name, known, serves, connection, classes } => {
             Ask::Register { name, known, serves, at, connection, address: String::new(), classes }
         }
+        TrackAsk::List(bucket) => Ask::List(bucket),
+        TrackAsk::Recall(object) => Ask::Recall(object),
+        TrackAsk::Remember { object, from, was, memory } => Ask::Remember { object, from, was, memory },
         TrackAsk::Gone { device, connection } => Ask::Gone { device, at, connection },
     }
 }
@@ -216,6 +233,9 @@ fn of_told(told: Told) -> Tracked {
         Told::Moved(placed) => Tracked::Moved(placed),
         Told::Stands(placed) => Tracked::Stands(placed),
         Told::Removed => Tracked::Removed,
+        Told::Listed(objects) => Tracked::Listed(objects),
+        Told::Recalled { placed, is_over, memory } => Tracked::Recalled(Recalled { placed, is_over, memory }),
+        Told::Remembered => Tracked::Remembered,
         Told::At(server) => Tracked::At(server),
         Told::Registered(node, lapses) => Tracked::Registered(node, lapses),
         Told::Lost => Tracked::Lost,

@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 use iolite_values::{ObjectEpoch, ObjectName, StoreIncarnation};
 use iolite_wire::objects::Placed;
 
+use super::happened::ObjectEvent;
+use super::kinds::Kind;
 use super::names::{At, user};
 use super::told::{CallTold, RunTold};
 use super::world::World;
@@ -28,8 +30,9 @@ impl World {
             let Some(store) = self.host(at).store.filter(|_| !self.is_still(at)) else { continue };
             let Some(kernel) = self.kernel(at) else { continue };
             for (object, epoch) in kernel.serving_at(now) {
-                if self.host_mut(at).epochs.insert(object.clone(), epoch) != Some(epoch) {
+                if self.host_mut(at).epochs.insert(object.clone(), (store, epoch)) != Some((store, epoch)) {
                     self.note(at, "serves", (&object, epoch));
+                    self.note_birth(at, store, &object, epoch);
                 }
                 let earlier = owners.insert((store, object.clone()), (at, epoch));
                 if let Some((other, other_epoch)) = earlier {
@@ -40,10 +43,28 @@ impl World {
         }
     }
 
+    /// The first number of a list says which beginning of its object it is.
+    fn note_birth(&mut self, at: At, store: StoreIncarnation, object: &ObjectName, epoch: ObjectEpoch) {
+        let birth = self.host(at).app.objects.get(object).and_then(|list| list.first().copied());
+        let begun = self.rows.begun(store, object, epoch).map(|row| row.at);
+        let (Some(birth), Some(begun)) = (birth, begun) else { return };
+        let births = self.told.births.entry((store, object.clone())).or_default();
+        if *births.entry(birth).or_insert(begun) != begun {
+            self.broke(Invariant::KeptWrites, format!("{object} began twice with one list: {birth}, at {at:?}"));
+        }
+    }
+
+    /// Whether a method of the object has started.
+    pub fn has_started(&self, object: &ObjectName) -> bool {
+        self.serving.started.contains_key(&(self.store.id, object.clone()))
+    }
+
     /// A method starts.
     pub fn judge_start(&mut self, run: &RunTold) {
         let call = self.told.calls[run.call.0].clone();
-        if call.run.is_some() {
+        if !call.runs.is_empty() && Kind::of(&call.object).repeats() {
+            self.happened(ObjectEvent::Repeated);
+        } else if !call.runs.is_empty() {
             self.broke(Invariant::ExactlyOnce, format!("the method of one call runs twice: {call:?}, then {run:?}"));
         }
         self.judge_caller(&call, run);

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 
 use iolite_machine::{Instant, Machine, Now};
-use iolite_objects::{DeviceInput, Kernel, Ticket};
+use iolite_objects::{Class, DeviceInput, Kernel, Ticket};
 use iolite_values::{Id, NodeId, ObjectEpoch, ObjectName, StoreIncarnation};
 use sha2::{Digest, Sha256};
 
@@ -15,8 +15,9 @@ use super::clock::Clock;
 use super::commits::Rows;
 use super::device_node::DeviceNode;
 use super::happened::ObjectEvent;
+use super::kinds::{self, Kind};
 use super::links::Links;
-use super::names::At;
+use super::names::{At, objects_of};
 use super::peers::Peers;
 use super::queue::{Event, NodeEvent, Queue};
 use super::roughness::{MILLISECOND, Roughness};
@@ -47,6 +48,11 @@ pub struct World {
     pub events: Counts<ObjectEvent>,
     /// When another store took the place of the first one.
     pub restored: Moment,
+    /// The classes of this run, and all objects.
+    pub kinds: Vec<Kind>,
+    pub objects: Vec<ObjectName>,
+    /// When everything had come to rest.
+    pub rested: Moment,
     /// Answers to creations, once clients do nothing by themselves.
     pub created: BTreeMap<(At, Ticket), Result<(), String>>,
     /// Clients do things by themselves.
@@ -75,8 +81,8 @@ pub struct Host {
     pub resumed: Moment,
     /// The store that its objects belong to.
     pub store: Option<StoreIncarnation>,
-    /// The epochs in which it has served objects last.
-    pub epochs: BTreeMap<ObjectName, ObjectEpoch>,
+    /// The epochs in which it has served objects last, under which store.
+    pub epochs: BTreeMap<ObjectName, (StoreIncarnation, ObjectEpoch)>,
 }
 
 impl Host {
@@ -102,6 +108,7 @@ impl World {
     pub fn new(seed: u64, broken: Broken, is_told: bool) -> World {
         let mut random = Random::from_seed(seed);
         let rough = Roughness::random(&mut random);
+        let kinds = kinds::drawn(&mut random);
         let store = Store::new(StoreIncarnation(Id::from_u128(random.id())));
         let mut world = World {
             broken,
@@ -118,6 +125,9 @@ impl World {
             told: Told::default(),
             events: Counts::default(),
             restored: 0,
+            objects: kinds.iter().copied().flat_map(objects_of).collect(),
+            kinds,
+            rested: Moment::MAX,
             created: BTreeMap::new(),
             works: true,
             healing: false,
@@ -341,6 +351,8 @@ impl World {
         }
         match event {
             NodeEvent::Work => self.on_work(at),
+            NodeEvent::Again(object, times) => self.again(at, object, times),
+            NodeEvent::Script(object) => self.go_on(at, object),
             NodeEvent::EndRun(run) => self.end_run(at, run),
             NodeEvent::App(input) => self.say(at, input),
             NodeEvent::Save(object) => self.save(at, object),
@@ -375,6 +387,11 @@ impl World {
         if let At::Device(device) = at {
             self.give_device(device, DeviceInput::LinkLost);
         }
+    }
+
+    /// The classes of this run that a node has.
+    pub fn classes(&self, has: impl Fn(Kind) -> bool) -> Vec<Class> {
+        self.kinds.iter().copied().filter(|kind| has(*kind)).map(Kind::class).collect()
     }
 
     pub fn is_known_node(&self, node: NodeId) -> Option<At> {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use iolite_machine::Machine;
 use iolite_values::{NodeId, ObjectEpoch};
-use iolite_wire::objects::TrackAnswer;
+use iolite_wire::objects::{Placed, TrackAnswer};
 
 use super::world::*;
 use crate::{Ask, Output, Told};
@@ -53,6 +53,18 @@ fn an_object_of_a_lost_node_begins_anew_if_the_node_serves_and_is_said_to_be_los
         assert_eq!(world.answer(0, find()), where_it_is);
         assert_eq!(world.answer(0, begin("a", node(2, 1))), answer, "serves: {serves}");
     }
+}
+
+#[test]
+fn an_object_that_is_kept_for_good_never_begins_anew() {
+    let mut world = World::with_devices(2, 3);
+    let Ask::Begin { begin, at } = begin_with("KeepInPlace".into(), "a", node(1, 1)) else { panic!("it begins") };
+    let row = Placed { declared: begin.declared.clone(), ..placed(1, &[node(1, 1)]) };
+    assert_eq!(world.answer(0, Ask::Begin { begin: begin.clone(), at }), begun(row.clone()));
+    // Another process has the name of its owner.
+    world.answer(0, register(1, 0, 7));
+    assert_eq!(world.answer(0, find()), found(row.clone()));
+    assert_eq!(world.answer(0, Ask::Begin { begin, at: node(2, 1) }), found(row));
 }
 
 #[test]
@@ -133,4 +145,17 @@ fn an_object_does_not_move_if_its_new_owner_is_lost_meanwhile() {
     world.answer(0, gone(2, 7));
     world.release_commits(1);
     assert_eq!(world.take(1), [(1, unreachable())]);
+}
+
+/// A coordinator has heard that the owner is lost. It may have come back since.
+#[test]
+fn a_copy_takes_the_place_of_an_owner_only_while_that_is_over() {
+    let take = || Ask::Take { object: object("a"), from: ObjectEpoch(1), at: node(2, 1) };
+    for serves in [false, true] {
+        let (mut world, row) = (one_object(serves), placed(1, &[node(1, 1)]));
+        assert_eq!(world.answer(0, take()), Told::Stands(row.clone()), "it is there");
+        assert_eq!(world.answer(0, gone(1, 7)), Told::Lost);
+        let taken = if serves { Told::Moved(placed(2, &[node(2, 1)])) } else { Told::Stands(row) };
+        assert_eq!(world.answer(0, take()), taken, "serves: {serves}");
+    }
 }

@@ -36,6 +36,10 @@ pub struct Tracker {
     pub dead: Vec<(NodeId, Instant)>,
     /// The addresses of servers that it was told.
     pub servers: Vec<(NodeId, String)>,
+    /// The holders of buckets, as it was told of each.
+    pub holders: Vec<(Bucket, Option<NodeId>)>,
+    /// The objects that have begun in its buckets, and their managers.
+    pub begun: Vec<(ObjectName, String)>,
     /// The buckets that it coordinates, by its own account.
     pub coordinates: BTreeSet<Bucket>,
     /// Whether it does nothing at its deadlines.
@@ -100,6 +104,11 @@ impl World {
     /// The process of this tracker starts again: it comes when the store has been there for long.
     pub fn start_again(&mut self, tracker: usize) {
         self.trackers[tracker] = Tracker::new(1_000 + tracker as u128);
+        self.begin_anew(tracker);
+    }
+
+    /// The store is there for this tracker, as if it had begun anew.
+    pub fn begin_anew(&mut self, tracker: usize) {
         let ready = Event::Ready { store: STORE, resolved: self.resolved };
         self.trackers[tracker].tracking.handle(self.now, Input::Store(ready));
         self.settle();
@@ -107,11 +116,10 @@ impl World {
 
     /// The server of this tracker is alone in its store.
     pub fn goes_without_leases(&mut self, tracker: usize) {
-        let settings = Settings { client: client(tracker as u128), has_leases: false };
-        self.trackers[tracker].tracking = Tracking::new(settings);
-        let ready = Event::Ready { store: STORE, resolved: self.resolved };
-        self.trackers[tracker].tracking.handle(self.now, Input::Store(ready));
-        self.settle();
+        let number = 2_000 + tracker as u128;
+        let settings = Settings { client: client(number), has_leases: false };
+        self.trackers[tracker] = Tracker { tracking: Tracking::new(settings), ..Tracker::new(number) };
+        self.begin_anew(tracker);
     }
 
     /// Time goes by, a tenth of a second at a time.
@@ -215,6 +223,10 @@ impl World {
                     let own = &mut self.trackers[number].coordinates;
                     assert!(if is_own { own.insert(bucket) } else { own.remove(&bucket) }, "it is news");
                 }
+                Output::News(News::Begun { object, managers }) => {
+                    self.trackers[number].begun.push((object, managers));
+                }
+                Output::News(News::Holder(bucket, holder)) => self.trackers[number].holders.push((bucket, holder)),
                 Output::News(News::Server { own, address }) => self.trackers[number].servers.push((own, address)),
                 Output::News(News::NodeDead(node)) => self.trackers[number].dead.push((node, self.now.instant)),
             }
@@ -281,6 +293,8 @@ impl Tracker {
             leases: Vec::new(),
             dead: Vec::new(),
             servers: Vec::new(),
+            holders: Vec::new(),
+            begun: Vec::new(),
             coordinates: BTreeSet::new(),
             is_stopped: false,
             held_commits: None,
@@ -315,7 +329,12 @@ fn declared() -> Declared {
 }
 
 pub fn begin(id: &str, at: NodeId) -> Ask {
-    Ask::Begin { begin: Begin { object: object(id), declared: declared() }, at }
+    begin_with(declared().managers, id, at)
+}
+
+/// An object begins whose class has these managers.
+pub fn begin_with(managers: String, id: &str, at: NodeId) -> Ask {
+    Ask::Begin { begin: Begin { object: object(id), declared: Declared { managers, ..declared() } }, at }
 }
 
 /// A device of a user registers by its first connection.

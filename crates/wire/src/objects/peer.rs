@@ -4,7 +4,7 @@ use iolite_values::{NodeId, ObjectEpoch, ObjectName, StoreIncarnation};
 
 use super::hold::{Hold, read_hold, write_hold};
 use super::parts::{Part, read_epoch, read_node, read_part, write_epoch, write_node, write_part};
-use super::tracking::{read_classes, write_classes};
+use super::tracking::{read_served, write_served};
 use super::{Answer, NotRun, OfferedClass, Rpc, answer, rpc};
 use crate::encoding::{Reader, Writer, identity, required};
 use crate::generated::proto::{self, peer_frame::Message, peer_held};
@@ -39,7 +39,15 @@ pub struct PeerHello {
     /// Servers of different stores have nothing to say to each other.
     pub store: StoreIncarnation,
     /// The classes of nodes that serve, and which it can reach by itself.
-    pub classes: Vec<OfferedClass>,
+    pub classes: Vec<ServedClass>,
+}
+
+/// A class that nodes of the service run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServedClass {
+    pub class: OfferedClass,
+    /// Some of the nodes.
+    pub nodes: Vec<NodeId>,
 }
 
 impl PeerMessage {
@@ -50,7 +58,7 @@ impl PeerMessage {
         let message = match self {
             PeerMessage::Hello(hello) => Message::Hello(proto::PeerHello {
                 store: hello.store.0.to_bytes().to_vec(),
-                classes: write_classes(&hello.classes, &mut writer),
+                classes: write_served(&hello.classes, &mut writer),
             }),
             PeerMessage::Call { number, to, rpc } => {
                 let rpc = Some(rpc::write(rpc, &mut writer));
@@ -81,7 +89,7 @@ impl PeerMessage {
         Ok(match required(frame.message, "no message that is known here")? {
             Message::Hello(hello) => PeerMessage::Hello(PeerHello {
                 store: StoreIncarnation(identity(&hello.store)?),
-                classes: read_classes(hello.classes, &reader)?,
+                classes: read_served(hello.classes, &reader)?,
             }),
             Message::Call(call) => {
                 PeerMessage::Call { number: call.number, to: read_node(call.to)?, rpc: rpc::read(call.rpc, &reader)? }

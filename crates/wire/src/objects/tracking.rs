@@ -4,10 +4,11 @@ use iolite_values::{DeviceRight, NodeId, ObjectEpoch, ObjectName};
 
 use super::NotRun;
 use super::parts::{read_name, read_node, write_name, write_node};
+use super::peer::ServedClass;
 use crate::DecodeError;
 use crate::encoding::{Reader, Writer, each, required};
 use crate::generated::proto;
-use crate::limits::{CLASSES, MANAGERS, PLACES};
+use crate::limits::{CLASSES, MANAGERS, PLACES, SERVED_NODES};
 
 /// The line above a class, as far as other nodes have to know it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,6 +18,22 @@ pub struct Declared {
     /// In their canonical text. Empty: there are none.
     pub managers: String,
     pub devices: DeviceRight,
+}
+
+impl Declared {
+    /// Whether a manager forbids to begin an object of the class anew when its node has ended.
+    pub fn is_kept_for_good(&self) -> bool {
+        self.has_manager("KeepInPlace")
+    }
+
+    /// Whether a manager keeps the objects of the class at nodes of the service.
+    pub fn is_kept_in_cloud(&self) -> bool {
+        self.has_manager("KeepInCloud")
+    }
+
+    fn has_manager(&self, name: &str) -> bool {
+        self.managers.split(';').any(|manager| manager.split_whitespace().next() == Some(name))
+    }
 }
 
 /// A class that a node can run.
@@ -57,12 +74,26 @@ pub enum TrackAnswer {
     Refused(NotRun),
 }
 
-pub(super) fn write_declared(declared: &Declared, writer: &mut Writer) -> proto::ObjectDeclared {
-    let devices = match declared.devices {
+pub(super) fn write_devices(devices: DeviceRight) -> proto::ObjectDevices {
+    match devices {
         DeviceRight::Call => proto::ObjectDevices::Call,
         DeviceRight::Read => proto::ObjectDevices::Read,
         DeviceRight::Hold => proto::ObjectDevices::Hold,
-    };
+    }
+}
+
+pub(super) fn read_devices(devices: i32) -> Result<DeviceRight, DecodeError> {
+    let unknown = DecodeError::malformed("devices have no right that is known here");
+    match proto::ObjectDevices::try_from(devices).map_err(|_| unknown)? {
+        proto::ObjectDevices::Unspecified => Err(unknown),
+        proto::ObjectDevices::Call => Ok(DeviceRight::Call),
+        proto::ObjectDevices::Read => Ok(DeviceRight::Read),
+        proto::ObjectDevices::Hold => Ok(DeviceRight::Hold),
+    }
+}
+
+pub(super) fn write_declared(declared: &Declared, writer: &mut Writer) -> proto::ObjectDeclared {
+    let devices = write_devices(declared.devices);
     proto::ObjectDeclared {
         version: declared.version,
         managers: writer.text(&declared.managers, MANAGERS),
@@ -72,23 +103,17 @@ pub(super) fn write_declared(declared: &Declared, writer: &mut Writer) -> proto:
 
 pub(super) fn read_declared(declared: Option<proto::ObjectDeclared>, reader: &Reader) -> Result<Declared, DecodeError> {
     let declared = required(declared, "a class without its declaration")?;
-    let unknown = DecodeError::malformed("devices have no right that is known here");
-    let devices = match proto::ObjectDevices::try_from(declared.devices).map_err(|_| unknown)? {
-        proto::ObjectDevices::Unspecified => return Err(unknown),
-        proto::ObjectDevices::Call => DeviceRight::Call,
-        proto::ObjectDevices::Read => DeviceRight::Read,
-        proto::ObjectDevices::Hold => DeviceRight::Hold,
-    };
+    let devices = read_devices(declared.devices)?;
     Ok(Declared { version: declared.version, managers: reader.text(declared.managers, MANAGERS)?, devices })
 }
 
 pub(super) fn write_classes(classes: &[OfferedClass], writer: &mut Writer) -> Vec<proto::ObjectClass> {
     writer.count(classes.len(), CLASSES);
-    let mut write = |class: &OfferedClass| proto::ObjectClass {
-        name: class.name.clone(),
-        declared: Some(write_declared(&class.declared, writer)),
-    };
-    classes.iter().map(&mut write).collect()
+    classes.iter().map(|class| write_class(class, writer)).collect()
+}
+
+fn write_class(class: &OfferedClass, writer: &mut Writer) -> proto::ObjectClass {
+    proto::ObjectClass { name: class.name.clone(), declared: Some(write_declared(&class.declared, writer)) }
 }
 
 pub(super) fn read_classes(
@@ -96,10 +121,31 @@ pub(super) fn read_classes(
     reader: &Reader,
 ) -> Result<Vec<OfferedClass>, DecodeError> {
     reader.count(classes.len(), CLASSES)?;
-    each(classes, |class| {
-        // The name has to be one that an object can have.
-        ObjectName::new(&class.name, "id").map_err(|_| DecodeError::malformed("a class has no such name"))?;
-        Ok(OfferedClass { name: class.name, declared: read_declared(class.declared, reader)? })
+    each(classes, |class| read_class(class, reader))
+}
+
+fn read_class(class: proto::ObjectClass, reader: &Reader) -> Result<OfferedClass, DecodeError> {
+    // The name has to be one that an object can have.
+    ObjectName::new(&class.name, "id").map_err(|_| DecodeError::malformed("a class has no such name"))?;
+    Ok(OfferedClass { name: class.name, declared: read_declared(class.declared, reader)? })
+}
+
+pub(super) fn write_served(classes: &[ServedClass], writer: &mut Writer) -> Vec<proto::PeerServed> {
+    writer.count(classes.len(), CLASSES);
+    let mut write = |served: &ServedClass| {
+        writer.count(served.nodes.len(), SERVED_NODES);
+        let nodes = served.nodes.iter().copied().map(write_node).collect();
+        proto::PeerServed { class: Some(write_class(&served.class, writer)), nodes }
+    };
+    classes.iter().map(&mut write).collect()
+}
+
+pub(super) fn read_served(classes: Vec<proto::PeerServed>, reader: &Reader) -> Result<Vec<ServedClass>, DecodeError> {
+    reader.count(classes.len(), CLASSES)?;
+    each(classes, |served| {
+        reader.count(served.nodes.len(), SERVED_NODES)?;
+        let class = read_class(required(served.class, "no class is served")?, reader)?;
+        Ok(ServedClass { class, nodes: each(served.nodes, |node| read_node(Some(node)))? })
     })
 }
 

@@ -7,8 +7,8 @@ use iolite_values::{
 };
 use iolite_wire::message::ProtocolVersion;
 use iolite_wire::objects::{
-    Answer, Begin, CallFailure, CallMode, Declared, DeviceHello, DeviceWelcome, FromDevice, Hold, NotRun, OfferedClass,
-    Part, PeerHello, PeerMessage, Placed, Rpc, RpcId, ToDevice, TrackAnswer,
+    Answer, Begin, CallFailure, CallMode, Component, Declared, DeviceHello, DeviceWelcome, FromDevice, Hold, NotRun,
+    OfferedClass, Part, PeerHello, PeerMessage, Placed, Rpc, RpcId, ServedClass, ToDevice, TrackAnswer,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -52,13 +52,36 @@ fn rpc() -> impl Strategy<Value = Rpc> {
     let id = (id(), any::<u64>(), vec(any::<u32>(), 0..4));
     let id = id.prop_map(|(kernel, counter, path)| RpcId { kernel, counter, path });
     let called = (object(), epoch(), any::<u32>(), ".{0,8}", any::<bool>());
+    let component = prop_oneof![
+        Just(Component::Method),
+        any::<u8>().prop_map(Component::Instance),
+        any::<u8>().prop_map(Component::Proxy),
+        any::<u8>().prop_map(Component::Coordinator),
+    ];
     let caller = (vec(object(), 0..4), any::<u32>(), ".{0,8}", bytes());
-    (id, called, caller).prop_map(|(id, called, caller)| {
+    let claim = prop::sample::select(vec![DeviceRight::Call, DeviceRight::Read, DeviceRight::Hold]);
+    let ends = (prop::option::of(node()), component, claim, any::<bool>());
+    (id, called, caller, ends).prop_map(|(id, called, caller, (from, component, claim, by_device))| {
         let (object, epoch, version, method, reads) = called;
         let (chain, time_left, caller, arguments) = caller;
         let mode = if reads { CallMode::Read } else { CallMode::Write };
         let time_left = Duration::from_millis(time_left.into());
-        Rpc { id, object, epoch, version, method, mode, chain, time_left, caller, arguments }
+        Rpc {
+            id,
+            object,
+            epoch,
+            version,
+            method,
+            mode,
+            chain,
+            time_left,
+            caller,
+            arguments,
+            from,
+            component,
+            claim,
+            by_device,
+        }
     })
 }
 
@@ -144,8 +167,9 @@ fn part() -> impl Strategy<Value = Part> {
 
 pub fn peer() -> BoxedStrategy<PeerMessage> {
     let class = (".{1,8}", declared()).prop_map(|(name, declared)| OfferedClass { name, declared });
+    let served = (class, vec(node(), 0..3)).prop_map(|(class, nodes)| ServedClass { class, nodes });
     let hello =
-        (id(), vec(class, 0..3)).prop_map(|(store, classes)| PeerHello { store: StoreIncarnation(store), classes });
+        (id(), vec(served, 0..3)).prop_map(|(store, classes)| PeerHello { store: StoreIncarnation(store), classes });
     let hold = (any::<u64>(), begin(), epoch(), bytes()).prop_map(|(number, begin, epoch, state)| Hold {
         number,
         begin,

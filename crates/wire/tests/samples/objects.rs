@@ -5,8 +5,9 @@ use std::time::Duration;
 use iolite_values::{CoordinatorId, DeviceRight, Id, NodeId, NodeLife, NodeName, ObjectEpoch, ObjectName};
 use iolite_wire::message::{Goodbye, GoodbyeReason};
 use iolite_wire::objects::{
-    Answer, Begin, CallFailure, CallMode, Declared, DeviceHello, DeviceWelcome, FromDevice, Hold, NotRun,
-    OBJECTS_PROTOCOL_VERSION, OfferedClass, Part, PeerHello, PeerMessage, Placed, Rpc, RpcId, ToDevice, TrackAnswer,
+    Answer, Begin, CallFailure, CallMode, Component, Declared, DeviceHello, DeviceWelcome, FromDevice, Hold, NotRun,
+    OBJECTS_PROTOCOL_VERSION, OfferedClass, Part, PeerHello, PeerMessage, Placed, Rpc, RpcId, ServedClass, ToDevice,
+    TrackAnswer,
 };
 
 use super::session::store;
@@ -44,6 +45,10 @@ fn rpc() -> Rpc {
         time_left: Duration::from_millis(1500),
         caller: "developer".into(),
         arguments: vec![0x81, 0x01],
+        from: Some(device()),
+        component: Component::Instance(1),
+        claim: DeviceRight::Hold,
+        by_device: true,
     }
 }
 
@@ -126,7 +131,8 @@ fn part() -> Part {
 fn from_peers() -> Vec<PeerMessage> {
     let (object, epoch, to) = (object("TodoList", "home"), ObjectEpoch(2), device());
     let hold = Hold { number: 3, begin: begin(), epoch, state: vec![0xa0] };
-    let classes = vec![OfferedClass { name: "TodoList".into(), declared: begin().declared }];
+    let class = OfferedClass { name: "TodoList".into(), declared: begin().declared };
+    let classes = vec![ServedClass { class, nodes: vec![to] }];
     vec![
         PeerMessage::Hello(PeerHello { store: store(), classes }),
         PeerMessage::Call { number: 1, to, rpc: rpc() },
@@ -216,5 +222,6 @@ pub fn all() -> Vec<(&'static str, &'static str, Content)> {
         peer("peer_hold", "an object for one node", 3),
         peer("peer_held", "an object is held", 5),
         peer("peer_serve", "an epoch is committed", 7),
+        peer("peer_served", "a class, and a node that runs it", 0),
     ]
 }

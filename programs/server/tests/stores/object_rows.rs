@@ -6,8 +6,8 @@ use iolite_host::{Clock, Metrics};
 use iolite_node::{Directory, StoreClient, StoreClientSettings};
 use iolite_store::{CommitReply, ReadLimit, Reply, Request};
 use iolite_values::{
-    Attempt, Cell, ClientId, ColumnId, CoordinatorId, Counter, Decision, Id, Interest, KeyRange, Level, Operation, Row,
-    RowKey, TableId, Timestamp, Transaction, TransactionId, Value, Write,
+    Attempt, Bucket, Cell, ClientId, ColumnId, CoordinatorId, Counter, Decision, Id, Interest, KeyRange, Level,
+    ObjectName, Operation, Row, RowKey, TableId, Timestamp, Transaction, TransactionId, Value, Write,
 };
 
 use crate::support::local::{Local, PATIENCE};
@@ -89,5 +89,7 @@ impl ObjectRows {
 }
 
 fn object() -> RowKey {
-    RowKey::new(&[Value::from("TodoList"), Value::from("home")]).expect("it is short")
+    let name = ObjectName::new("TodoList", "home").expect("it is short");
+    let bucket = Value::Int(Bucket::of(&name).number().into());
+    RowKey::new(&[bucket, Value::from(name.class()), Value::from(name.id())]).expect("it is short")
 }

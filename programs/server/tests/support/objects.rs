@@ -9,8 +9,8 @@ use futures_util::{SinkExt, StreamExt};
 use iolite_cluster::{ClusterShape, LocalCluster, Ports, free_ports};
 use iolite_values::{DeviceRight, Id, NodeId, NodeLife, ObjectEpoch, ObjectName};
 use iolite_wire::objects::{
-    Begin, CallMode, Declared, DeviceHello, DeviceWelcome, FromDevice, OBJECTS_PROTOCOL_VERSION, OfferedClass, Rpc,
-    RpcId, ToDevice,
+    Begin, CallMode, Component, Declared, DeviceHello, DeviceWelcome, FromDevice, OBJECTS_PROTOCOL_VERSION,
+    OfferedClass, Rpc, RpcId, ToDevice,
 };
 use tokio::net::{TcpListener, TcpStream};
 use tokio_tungstenite::tungstenite::Message;
@@ -182,6 +182,10 @@ pub fn call(number: u64, to: NodeId, object: &ObjectName, method: &str) -> FromD
         time_left: Duration::from_secs(20),
         caller: String::new(),
         arguments: vec![0x80],
+        from: None,
+        component: Component::Method,
+        claim: DeviceRight::Call,
+        by_device: false,
     };
     FromDevice::Call { number, to, rpc }
 }

@@ -54,6 +54,7 @@ impl Device {
             token: token.to_owned(),
             serves,
             classes: classes.all.clone(),
+            managers: Vec::new(),
             broken: Broken::Nothing,
         };
         Ok(Device { device: Machinery::new(now, settings), now })
@@ -143,14 +144,26 @@ impl Device {
         id: &str,
         version: u32,
         devices: &str,
+        managers: &str,
         state: Vec<u8>,
         here: bool,
     ) -> Result<(), JsValue> {
-        let begin = Begin { object: object(class, id)?, declared: declared(version, devices)? };
+        let begin = Begin { object: object(class, id)?, declared: declared(version, devices, managers)? };
         state_fits(&state)?;
         let placing = if here { Placing::Here } else { Placing::AtServer };
         let ticket = Ticket(ticket as u64);
         self.handle(DeviceInput::App(FromApp::Create { ticket, begin, state, placing }));
+        Ok(())
+    }
+
+    /// Says something to a manager of an object. Answered as a call is.
+    ///
+    /// # Errors
+    /// A failure, when no object has such a name. The ticket is free again.
+    pub fn manage(&mut self, ticket: f64, class: &str, id: &str, manager: &str, word: &str) -> Result<(), JsValue> {
+        let object = object(class, id)?;
+        let (ticket, manager, body) = (Ticket(ticket as u64), manager.to_owned(), word.as_bytes().to_vec());
+        self.handle(DeviceInput::App(FromApp::Manage { ticket, object, manager, body }));
         Ok(())
     }
 

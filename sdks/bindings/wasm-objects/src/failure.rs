@@ -15,7 +15,8 @@ pub(crate) fn failure(error: &CallError) -> JsValue {
         CallError::InDoubt(rpc) => ["inDoubt".into(), text(rpc).into()],
         CallError::Broke(how) => ["broke".into(), how.into()],
     };
-    parts.into_iter().collect::<Array>().into()
+    let [kind, detail] = parts;
+    Array::of2(&kind, &detail).into()
 }
 
 /// A call that did not reach the kernel.

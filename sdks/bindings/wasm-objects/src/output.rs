@@ -30,7 +30,7 @@ pub enum OutputKind {
     Created,
     /// The ticket; whether there is such an object; the failure, or `undefined`.
     Found,
-    /// The names of the device and of its server.
+    /// The device and its server, each in its life.
     LinkOpen,
     LinkLost,
     /// Why the server has sent the device away, for people.
@@ -41,19 +41,19 @@ pub enum OutputKind {
 
 pub(crate) fn output(output: DeviceOutput) -> Array {
     match output {
-        DeviceOutput::Connect => array(OutputKind::Connect, []),
-        DeviceOutput::Disconnect => array(OutputKind::Disconnect, []),
+        DeviceOutput::Connect => array(OutputKind::Connect, &[]),
+        DeviceOutput::Disconnect => array(OutputKind::Disconnect, &[]),
         DeviceOutput::Send(message) => match message.encode() {
-            Ok(frame) => array(OutputKind::Send, [bytes(&frame)]),
-            Err(error) => array(OutputKind::Problem, [error.to_string().into()]),
+            Ok(frame) => array(OutputKind::Send, &[bytes(&frame)]),
+            Err(error) => array(OutputKind::Problem, &[error.to_string().into()]),
         },
         DeviceOutput::App(to_app) => of_app(to_app),
         DeviceOutput::Link(LinkState::Open(welcome)) => {
-            let names = [welcome.device, welcome.server].map(|node| node.name.to_string().into());
-            array(OutputKind::LinkOpen, names)
+            let names = [welcome.device, welcome.server].map(|node| node.to_string().into());
+            array(OutputKind::LinkOpen, &names)
         }
-        DeviceOutput::Link(LinkState::Lost) => array(OutputKind::LinkLost, []),
-        DeviceOutput::Link(LinkState::Ended(goodbye)) => array(OutputKind::LinkEnded, [goodbye.message.into()]),
+        DeviceOutput::Link(LinkState::Lost) => array(OutputKind::LinkLost, &[]),
+        DeviceOutput::Link(LinkState::Ended(goodbye)) => array(OutputKind::LinkEnded, &[goodbye.message.into()]),
     }
 }
 
@@ -61,27 +61,27 @@ fn of_app(output: ToApp) -> Array {
     match output {
         ToApp::Restore { object, state } => {
             let [class, id] = parts(&object);
-            array(OutputKind::Restore, [class, id, bytes(&state)])
+            array(OutputKind::Restore, &[class, id, bytes(&state)])
         }
-        ToApp::Forget { object } => array(OutputKind::Forget, parts(&object)),
-        ToApp::Save { object } => array(OutputKind::Save, parts(&object)),
+        ToApp::Forget { object } => array(OutputKind::Forget, &parts(&object)),
+        ToApp::Save { object } => array(OutputKind::Save, &parts(&object)),
         ToApp::Moved(..) => unreachable!("JavaScript asks for no move"),
         ToApp::Run(run, of) => to_run(run, of),
         ToApp::Answered(ticket, Ok(result)) => {
-            array(OutputKind::Answered, [number(ticket), bytes(&result), JsValue::UNDEFINED])
+            array(OutputKind::Answered, &[number(ticket), bytes(&result), JsValue::UNDEFINED])
         }
         ToApp::Answered(ticket, Err(error)) => {
-            array(OutputKind::Answered, [number(ticket), JsValue::UNDEFINED, failure(&error)])
+            array(OutputKind::Answered, &[number(ticket), JsValue::UNDEFINED, failure(&error)])
         }
         ToApp::Created(ticket, created) => {
             let is_new = matches!(created, Ok(Created::New(_)));
             let failed = created.as_ref().err().map_or(JsValue::UNDEFINED, failure);
-            array(OutputKind::Created, [number(ticket), is_new.into(), failed])
+            array(OutputKind::Created, &[number(ticket), is_new.into(), failed])
         }
         ToApp::Found(ticket, found) => {
             let is_there = matches!(found, Ok(Some(_)));
             let failed = found.as_ref().err().map_or(JsValue::UNDEFINED, failure);
-            array(OutputKind::Found, [number(ticket), is_there.into(), failed])
+            array(OutputKind::Found, &[number(ticket), is_there.into(), failed])
         }
     }
 }
@@ -91,13 +91,13 @@ fn to_run(RunId(run): RunId, Run { object, method, arguments, mode, caller }: Ru
     let (CallMode::Read | CallMode::Write) = mode;
     let [class, id] = parts(&object);
     let run = JsValue::from_f64(run as f64);
-    array(OutputKind::Run, [run, class, id, method.into(), bytes(&arguments), caller.into()])
+    array(OutputKind::Run, &[run, class, id, method.into(), bytes(&arguments), caller.into()])
 }
 
-fn array<const N: usize>(kind: OutputKind, rest: [JsValue; N]) -> Array {
+fn array(kind: OutputKind, rest: &[JsValue]) -> Array {
     let array = Array::of1(&JsValue::from_f64(f64::from(kind as u32)));
     for value in rest {
-        array.push(&value);
+        array.push(value);
     }
     array
 }

@@ -4,8 +4,9 @@ use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 use syn::meta::ParseNestedMeta;
 use syn::parse::Parser;
-use syn::{Attribute, Error, Expr, Ident, Item, ItemStruct, LitInt, LitStr, Result};
+use syn::{Attribute, Error, Ident, Item, ItemStruct, LitInt, LitStr, Result};
 
+use super::chosen::Chosen;
 use super::types::check_field;
 
 /// The options in the brackets.
@@ -13,6 +14,7 @@ struct Said {
     name: LitStr,
     version: u32,
     devices: Devices,
+    managers: Chosen,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -75,7 +77,7 @@ fn check_derives(attribute: &Attribute) -> Result<()> {
 
 impl Said {
     fn read(attribute: TokenStream) -> Result<Said> {
-        let (mut name, mut version, mut devices) = (None, 1, Devices::default());
+        let (mut name, mut version, mut devices, mut managers) = (None, 1, Devices::default(), Chosen::none());
         let parser = syn::meta::parser(|meta| {
             if meta.path.is_ident("name") {
                 name = Some(read_name(&meta)?);
@@ -84,9 +86,11 @@ impl Said {
             } else if meta.path.is_ident("devices") {
                 devices = Devices::read(&meta.value()?.parse()?)?;
             } else if meta.path.is_ident("managers") {
-                return Err(not_built(&meta.value()?.parse()?));
+                managers = Chosen::read(&meta.value()?.parse()?)?;
             } else {
-                return Err(meta.error("a class has `name = \"...\"`, `version = 1` and `devices = \"call\"`"));
+                let known =
+                    "a class has `name = \"...\"`, `version = 1`, `devices = \"call\"` and `managers = LeaseCaching`";
+                return Err(meta.error(known));
             }
             Ok(())
         });
@@ -96,7 +100,7 @@ impl Said {
                 "a class has the name by which programs of all languages know it: #[sapphire(name = \"TodoList\")]";
             Error::new(proc_macro2::Span::call_site(), problem)
         })?;
-        Ok(Said { name, version, devices })
+        Ok(Said { name, version, devices, managers })
     }
 }
 
@@ -107,28 +111,6 @@ fn read_name(meta: &ParseNestedMeta<'_>) -> Result<LitStr> {
     }
     let problem = format!("the name of a class has {} to {} bytes", NAME_BYTES.start(), NAME_BYTES.end());
     Err(Error::new_spanned(name, problem))
-}
-
-/// No manager is there yet.
-fn not_built(managers: &Expr) -> Error {
-    let mut named = managers;
-    let name = loop {
-        match named {
-            // Of several, the first.
-            Expr::Binary(sum) => named = &sum.left,
-            Expr::Call(call) => named = &call.func,
-            Expr::Array(list) if !list.elems.is_empty() => named = &list.elems[0],
-            Expr::Tuple(list) if !list.elems.is_empty() => named = &list.elems[0],
-            Expr::Struct(manager) => break manager.path.segments.last().map(|segment| segment.ident.to_string()),
-            Expr::Path(manager) => break manager.path.segments.last().map(|segment| segment.ident.to_string()),
-            _ => break None,
-        }
-    };
-    let problem = match name {
-        Some(name) => format!("the manager {name} is not built yet: leave `managers` out"),
-        None => "managers are not built yet: leave `managers` out".to_owned(),
-    };
-    Error::new_spanned(managers, problem)
 }
 
 impl Devices {
@@ -159,9 +141,10 @@ pub fn stub_of(class: &Ident) -> Ident {
 }
 
 fn output(said: &Said, class: &ItemStruct) -> TokenStream {
-    let Said { name, version, devices } = said;
+    let Said { name, version, devices, managers } = said;
     let (ident, visibility, devices) = (&class.ident, &class.vis, devices.variant());
     let stub = stub_of(ident);
+    let check = managers.check(ident);
     let documentation = format!("The methods of [`{ident}`], as callers see them: what a `Ref<{ident}>` is used as.");
     quote! {
         #[derive(::iolite::objects::generated::serde::Serialize, ::iolite::objects::generated::serde::Deserialize)]
@@ -187,10 +170,13 @@ fn output(said: &Said, class: &ItemStruct) -> TokenStream {
         impl ::iolite::objects::Object for #ident {
             const NAME: &'static str = #name;
             const VERSION: u32 = #version;
+            const MANAGERS: &'static [::iolite::objects::generated::Choice] = #managers;
             const DEVICES: ::iolite::objects::generated::DeviceRight =
                 ::iolite::objects::generated::DeviceRight::#devices;
             type Stub = #stub;
         }
+
+        #check
     }
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use iolite_host::random_id;
 use iolite_node::ObjectClasses;
+use iolite_objects::managers::{AnyManager, Choice, Manager, canonical_of, with_built_in};
 use iolite_objects::{AppSide, Class, DeviceSettings, ToKernel};
 use iolite_values::{Id, ObjectName};
 use iolite_wire::limits::CLASSES;
@@ -26,6 +27,7 @@ use crate::embedded::embedded_with;
 pub struct HostBuilder {
     at: At,
     classes: Vec<AnyClass>,
+    managers: Vec<Arc<dyn AnyManager>>,
     serves: bool,
     /// None: it is drawn.
     node: Option<Id>,
@@ -53,12 +55,20 @@ impl HostBuilder {
     }
 
     fn at(at: At) -> HostBuilder {
-        HostBuilder { at, classes: Vec::new(), serves: false, node: None, call_time: CALL_TIME }
+        HostBuilder { at, classes: Vec::new(), managers: Vec::new(), serves: false, node: None, call_time: CALL_TIME }
     }
 
     /// The host runs objects of this class. To call them, a host needs no class.
     pub fn class<T: Methods>(mut self) -> HostBuilder {
         self.classes.push(AnyClass::of::<T>());
+        self
+    }
+
+    /// The host knows this manager, which is the app's own: see [`managers`](super::managers). Those that are built in are known.
+    ///
+    /// A host is given the managers of the classes that it has, and of the objects that it calls. Without one, a call fails, and says which is missing.
+    pub fn manager<M: Manager>(mut self, manager: M) -> HostBuilder {
+        self.managers.push(Arc::new(manager));
         self
     }
 
@@ -104,10 +114,14 @@ impl HostBuilder {
         if self.classes.len() > CLASSES.most {
             return Err(HostError::Classes { limit: CLASSES.most, count: self.classes.len() });
         }
+        let managers = with_built_in(&self.managers).map_err(|problem| HostError::Manager { problem })?;
         for (place, class) in self.classes.iter().enumerate() {
             ObjectName::new(class.name, "id")?;
             if self.classes[..place].iter().any(|other| other.name == class.name) {
                 return Err(HostError::SameName { name: class.name });
+            }
+            if let Err(problem) = canonical_of(&Choice::text(class.managers), &managers) {
+                return Err(HostError::Managers { name: class.name, problem });
             }
         }
         match &self.at {
@@ -129,6 +143,7 @@ impl HostBuilder {
             token: token.to_owned(),
             serves: self.serves,
             classes: self.kernel_classes(),
+            managers: self.managers.clone(),
             broken: iolite_objects::Broken::Nothing,
         };
         let address = beside(url, "objects");
@@ -154,7 +169,8 @@ impl HostBuilder {
             runner_node.begin(to_kernel.clone());
             Box::new(Runner::new(runner_node, to_kernel, &any_classes, runtime))
         };
-        let classes = ObjectClasses { classes: self.kernel_classes(), start: Box::new(start) };
+        let (classes, managers) = (self.kernel_classes(), self.managers.clone());
+        let classes = ObjectClasses { classes, managers, start: Box::new(start) };
         let server = embedded_with(classes).await?;
         let (url, token) = (server.url().to_owned(), server.token().to_owned());
         let host = Host::new(node, Placings::all(&self.classes), &url, &token, Place::Embedded(server));

@@ -1,10 +1,10 @@
 //! Classes: what the macros say of a struct, and the same without its type, for the runner.
 
 use std::any::Any;
-use std::collections::BTreeSet;
 use std::sync::{Arc, Weak};
 
 use iolite_objects::Class;
+use iolite_objects::managers::Choice;
 use iolite_values::DeviceRight;
 use iolite_wire::objects::Declared;
 use serde::Serialize;
@@ -28,6 +28,9 @@ pub trait Object: Serialize + DeserializeOwned + Send + Sync + Sized + 'static {
     const VERSION: u32;
     /// The most that devices may do with its objects.
     const DEVICES: DeviceRight;
+    /// The managers. The compiler has looked at them.
+    #[doc(hidden)]
+    const MANAGERS: &'static [Choice];
     /// The type that references are used as.
     #[doc(hidden)]
     type Stub: Stub;
@@ -46,8 +49,9 @@ pub trait Methods: Object {
     fn run(method: &str, running: Running<Self>) -> Outcome;
 }
 
+/// The line above a class.
 pub(crate) fn declared<T: Object>() -> Declared {
-    Declared { version: T::VERSION, managers: String::new(), devices: T::DEVICES }
+    Declared { version: T::VERSION, managers: Choice::text(T::MANAGERS), devices: T::DEVICES }
 }
 
 /// An object that is here, of whatever type.
@@ -58,6 +62,7 @@ pub(crate) type Instance = Arc<dyn Any + Send + Sync>;
 pub(crate) struct AnyClass {
     pub(crate) name: &'static str,
     pub(crate) devices: DeviceRight,
+    pub(crate) managers: &'static [Choice],
     pub(crate) class: fn() -> Class,
     /// Makes an object of its state.
     pub(crate) restore: fn(&[u8], &Weak<Node>) -> Result<Instance, String>,
@@ -70,12 +75,13 @@ pub(crate) struct AnyClass {
 impl AnyClass {
     pub(crate) fn of<T: Methods>() -> AnyClass {
         let (restore, save, run) = (restore::<T>, save::<T>, run::<T>);
-        AnyClass { name: T::NAME, devices: T::DEVICES, class: class::<T>, restore, save, run }
+        let (name, devices, managers) = (T::NAME, T::DEVICES, T::MANAGERS);
+        AnyClass { name, devices, managers, class: class::<T>, restore, save, run }
     }
 }
 
 fn class<T: Methods>() -> Class {
-    let reads: BTreeSet<String> = T::READS.iter().map(|&name| name.to_owned()).collect();
+    let reads: Arc<[String]> = T::READS.iter().map(|&name| name.to_owned()).collect();
     Class { name: T::NAME.to_owned(), declared: declared::<T>(), reads }
 }
 

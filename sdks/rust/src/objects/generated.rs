@@ -16,6 +16,7 @@ use super::class::Object;
 use super::context::{Context, Within};
 use super::node::Node;
 
+pub use iolite_objects::managers::Choice;
 pub use iolite_values::DeviceRight;
 pub use iolite_wire::objects::CallMode;
 pub use serde;
@@ -42,6 +43,11 @@ impl Target {
 
     pub(crate) fn name(&self) -> &ObjectName {
         &self.name
+    }
+
+    /// The host through which it is called: its own, or that of the method that uses it.
+    pub(crate) fn node(&self) -> Option<Arc<Node>> {
+        self.host.upgrade().or_else(|| Within::current()?.host.upgrade())
     }
 }
 

@@ -127,14 +127,9 @@ impl Host {
         Ok(placed.map(|_| self.own_ref(name)))
     }
 
-    /// Moves an object that is at this host to another node. Managers are going to do that; today it is for tests.
-    ///
-    /// # Errors
-    /// [`CallError`]: it is not here, or the other node cannot have it.
-    #[doc(hidden)]
-    pub async fn move_to<T: Object>(&self, object: &Ref<T>, to: NodeId) -> Result<(), CallError> {
-        let moved = self.shared.node.move_to(Ref::name(object).clone(), to).await;
-        moved.map(drop).map_err(CallError::of_question)
+    /// The node that this host is, while it dials a server that has let it in. A server inside of the process: none.
+    pub fn node_id(&self) -> Option<NodeId> {
+        self.shared.node.id()
     }
 
     async fn create_named<T: Object>(&self, object: ObjectName, value: &T) -> Result<Created, CreateError> {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use iolite_objects::managers::ManagersProblem;
 use iolite_values::ObjectNameError;
 
 use crate::embedded::EmbeddedError;
@@ -23,6 +24,20 @@ pub enum HostError {
     SameName {
         /// The name.
         name: &'static str,
+    },
+    /// A class has managers that there are not, or that do not fit together.
+    #[error("the managers of {name:?}: {problem}")]
+    Managers {
+        /// The class.
+        name: &'static str,
+        /// The problem.
+        problem: ManagersProblem,
+    },
+    /// A manager that the host was given has a name that it cannot have.
+    #[error("a manager of this host: {problem}")]
+    Manager {
+        /// The problem.
+        problem: ManagersProblem,
     },
     /// A host has too many classes.
     #[error("a host has at most {limit} classes, not {count}: start two hosts")]

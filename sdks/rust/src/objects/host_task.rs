@@ -64,11 +64,11 @@ impl HostTask {
         // When the task has ended, the node is closed: nobody waits.
         let to_kernel: ToKernel = Arc::new(move |input| drop(sender.send(input)));
         node.begin(to_kernel.clone());
-        let app = Runner::new(node, to_kernel, classes, Handle::current());
+        let app = Runner::new(node.clone(), to_kernel, classes, Handle::current());
         let clock = Clock::start();
         let (news, heard) = watch::channel(LinkNews::Connecting { problem: None });
         let device = Device::new(clock.now(), settings);
-        let running = Running { device, app, link: Link::None, url, clock, inbox, news };
+        let running = Running { device, app, node, link: Link::None, url, clock, inbox, news };
         let (stop, stopped) = oneshot::channel();
         let task = tokio::spawn(running.run(stopped));
         (HostTask { stop, task }, heard)
@@ -84,6 +84,7 @@ impl HostTask {
 struct Running {
     device: Device,
     app: Runner,
+    node: Arc<Node>,
     link: Link,
     url: String,
     clock: Clock,
@@ -175,7 +176,10 @@ impl Running {
 
     fn on_link(&mut self, state: LinkState) {
         match state {
-            LinkState::Open(_) => drop(self.news.send_replace(LinkNews::Open)),
+            LinkState::Open(welcome) => {
+                self.node.set_id(welcome.device);
+                self.news.send_replace(LinkNews::Open);
+            }
             LinkState::Lost => {
                 tracing::info!(url = self.url, "a host of objects has lost its server, and dials it again");
                 self.news.send_replace(LinkNews::Connecting { problem: None });

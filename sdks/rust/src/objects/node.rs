@@ -14,13 +14,14 @@ use tokio::sync::oneshot;
 
 pub(crate) type CreateResult = Result<Created, CallError>;
 pub(crate) type FindResult = Result<Option<Placed>, CallError>;
-pub(crate) type MoveResult = Result<Placed, CallError>;
 
 #[derive(Debug)]
 pub(crate) struct Node {
     to_kernel: Kernel,
     waiting: Mutex<Waiting>,
     call_time_ms: AtomicU64,
+    /// The node, in its life, as its server has said it.
+    id: Mutex<Option<NodeId>>,
 }
 
 /// The way to the kernel. A server inside of the process gives it when it runs.
@@ -43,7 +44,6 @@ enum Answer {
     Call(oneshot::Sender<CallResult>),
     Created(oneshot::Sender<CreateResult>),
     Found(oneshot::Sender<FindResult>),
-    Moved(oneshot::Sender<MoveResult>),
 }
 
 /// An object whose host has ended is not its any more.
@@ -56,6 +56,7 @@ impl Node {
             to_kernel: Kernel::default(),
             waiting: Mutex::new(Waiting::Open { last: 0, answers: BTreeMap::new() }),
             call_time_ms: AtomicU64::new(0),
+            id: Mutex::new(None),
         };
         node.set_call_time(call_time);
         node
@@ -65,6 +66,14 @@ impl Node {
     pub(crate) fn begin(&self, to_kernel: ToKernel) {
         // A host has one kernel, which begins once.
         let _ = self.to_kernel.0.set(to_kernel);
+    }
+
+    pub(crate) fn id(&self) -> Option<NodeId> {
+        *self.id.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn set_id(&self, id: NodeId) {
+        *self.id.lock().unwrap_or_else(PoisonError::into_inner) = Some(id);
     }
 
     pub(crate) fn call_time(&self) -> Duration {
@@ -96,9 +105,15 @@ impl Node {
         async move { answer.await.unwrap_or(Err(ENDED)) }
     }
 
-    /// Has an object that is here go to another node.
-    pub(crate) fn move_to(&self, object: ObjectName, to: NodeId) -> impl Future<Output = MoveResult> + Send + use<> {
-        let answer = self.ask(Answer::Moved, |ticket| FromApp::Move { ticket, object, to });
+    /// Says something to a manager of an object.
+    pub(crate) fn manage(
+        &self,
+        object: ObjectName,
+        manager: &str,
+        body: Vec<u8>,
+    ) -> impl Future<Output = CallResult> + Send + use<> {
+        let manager = manager.to_owned();
+        let answer = self.ask(Answer::Call, |ticket| FromApp::Manage { ticket, object, manager, body });
         async move { answer.await.unwrap_or(Err(ENDED)) }
     }
 
@@ -147,12 +162,6 @@ impl Node {
         }
     }
 
-    pub(crate) fn moved(&self, ticket: Ticket, result: MoveResult) {
-        if let Some(Answer::Moved(sender)) = self.take(ticket) {
-            let _ = sender.send(result);
-        }
-    }
-
     /// The host has ended: nobody waits longer, and nothing is asked again.
     pub(crate) fn close(&self) {
         let before = std::mem::replace(&mut *self.waiting(), Waiting::Closed);
@@ -184,7 +193,6 @@ impl Answer {
             Answer::Call(sender) => drop(sender.send(Err(error))),
             Answer::Created(sender) => drop(sender.send(Err(error))),
             Answer::Found(sender) => drop(sender.send(Err(error))),
-            Answer::Moved(sender) => drop(sender.send(Err(error))),
         }
     }
 }

@@ -9,10 +9,12 @@ use std::ops::Deref;
 use std::sync::Weak;
 
 use ciborium::tag::Required;
+use iolite_objects::managers::Manager;
 use iolite_values::ObjectName;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::call_error::{CallError, NotRun};
 use super::cbor::{REFERENCE_TAG, REFERENCE_TYPE, reading_host};
 use super::class::Object;
 use super::generated::{Stub, Target};
@@ -43,6 +45,24 @@ impl<T: Object> Ref<T> {
     /// The name of the object. A function and no method, as the object's methods are called on the reference.
     pub fn name(this: &Ref<T>) -> &ObjectName {
         this.stub.target().name()
+    }
+
+    /// Says something to a manager of the object, which is the app's own, and returns its reply. The manager's proxy hears it at this host (`on_app`). If it has
+    /// no proxy, its part beside the object does (`on_message`).
+    ///
+    /// Cancel safe: the manager may have heard it all the same.
+    ///
+    /// # Errors
+    /// [`CallError`]; [`BadArguments`](super::NotRun::BadArguments) if the object has no such manager, or this host does not know it.
+    pub async fn tell<M: Manager>(this: &Ref<T>, body: Vec<u8>) -> Result<Vec<u8>, CallError> {
+        Ref::manage(this, M::KIND.name, body).await
+    }
+
+    /// Says something to one of the object's managers.
+    pub(crate) async fn manage(this: &Ref<T>, manager: &str, body: Vec<u8>) -> Result<Vec<u8>, CallError> {
+        let target = this.stub.target();
+        let Some(node) = target.node() else { return Err(CallError::NotRun(NotRun::Unreachable)) };
+        node.manage(target.name().clone(), manager, body).await.map_err(CallError::of_question)
     }
 
     /// The id of the object, as [`Ref::name`].

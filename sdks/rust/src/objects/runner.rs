@@ -106,7 +106,7 @@ impl AppSide for Runner {
             ToApp::Created(ticket, result) => self.node.created(ticket, result),
             ToApp::Found(ticket, result) => self.node.found(ticket, result),
             ToApp::Save { object } => self.save(object),
-            ToApp::Moved(ticket, result) => self.node.moved(ticket, result),
+            ToApp::Moved(..) => unreachable!("managers move objects"),
         }
     }
 }

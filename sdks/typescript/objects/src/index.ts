@@ -7,6 +7,30 @@ export { args, read, sapphire } from "./define/decorators.js";
 export { type ClassOptions, type DefineOptions, defineObject, type Devices, type ObjectClass } from "./define/definition.js";
 export { connectObjects } from "./host/connectObjects.js";
 export type { Connection, ConnectOptions, ObjectHost } from "./host/types.js";
+export {
+  abort,
+  atLeastOnceRpc,
+  begin,
+  commit,
+  consistentCaching,
+  explicitCaching,
+  explicitMigration,
+  immutable,
+  keepInCloud,
+  keepInPlace,
+  keepOnDevice,
+  leaseCaching,
+  loadBalancedFrontEnd,
+  lockingTransactions,
+  type ManagerText,
+  moveTo,
+  optimisticTransactions,
+  pull,
+  push,
+  serializableRpc,
+  type Transactions,
+  writeThroughCaching,
+} from "./deployment.js";
 export type { MethodName, Ref, RefName } from "./refs.js";
 export type { Context } from "./runs.js";
 export type { Parser } from "@iolite/client";

@@ -5,7 +5,10 @@ import { test } from "node:test";
 import { makeRef, type RefTarget } from "./refs.js";
 import { type Instance, type Run, runOfCall, VariableScope } from "./runs.js";
 
-const caller = { call: (_target: RefTarget, method: string, args: readonly unknown[]) => Promise.resolve([method, ...args]) };
+const caller = {
+  call: (_target: RefTarget, method: string, args: readonly unknown[]) => Promise.resolve([method, ...args]),
+  manage: () => Promise.resolve(),
+};
 
 test("a reference has the methods that are asked for, is no promise, and cannot be changed", async () => {
   const ref = makeRef({ className: "TodoList", id: "home", caller, place: undefined }) as Record<string, never> & { add(text: string): Promise<unknown> };

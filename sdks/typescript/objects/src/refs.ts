@@ -32,6 +32,8 @@ export interface RefName {
 /** Carries the calls of references. */
 export interface Caller {
   call(target: RefTarget, method: string, args: readonly unknown[]): Promise<unknown>;
+  /** Says something to a manager of the object. */
+  manage(target: RefTarget, manager: string, word: string): Promise<unknown>;
 }
 
 /** The parts of a reference. */

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use iolite::objects::deployment::ExplicitMigration;
 use iolite::objects::{CallError, Context, Host, Ran, Ref, sapphire};
 use iolite_values::{DeviceRight, NodeId, ObjectEpoch, ObjectName};
 use iolite_wire::limits::STATE_PART;
@@ -239,7 +240,7 @@ async fn ten_thousand_open_calls_are_answered_as_busy_but_for_the_first() {
 /// Methods and constructions of secrets that have run.
 static SECRETS: AtomicU64 = AtomicU64::new(0);
 
-#[sapphire(name = "Secret", devices = "hold")]
+#[sapphire(name = "Secret", managers = [ExplicitMigration], devices = "hold")]
 #[derive(Default)]
 struct Secret {
     words: Vec<String>,
@@ -269,14 +270,15 @@ async fn a_door_that_says_no_lets_no_call_no_object_and_no_claim_through() {
     user.create("mine", Secret::default()).await.map(drop).expect_err("it begins at the device");
 
     let (mut raw, welcome) = RawObjects::enter(&cluster.objects_url(0), device(&cluster.token(), 1)).await;
-    let begin = begin("Secret", "theirs", DeviceRight::Hold);
+    let mut begin = begin("Secret", "theirs", DeviceRight::Hold);
+    begin.declared.managers = "ExplicitMigration".to_owned();
     let (state, denied) =
         (vec![0xa1, 0x65, b'w', b'o', b'r', b'd', b's', 0x80], TrackAnswer::Refused(NotRun::NotPermitted));
     raw.say(&FromDevice::Begin { number: 1, begin: begin.clone() }).await;
     assert_eq!(told(&mut raw).await, denied);
     raw.say(&FromDevice::Create { number: 2, begin: begin.clone(), state: state.clone() }).await;
     assert_eq!(told(&mut raw).await, denied, "a node of the service would have it");
-    let moved = host.move_to(&secret, welcome.device).await;
+    let moved = ExplicitMigration::move_to(&secret, welcome.device).await;
     assert!(matches!(moved, Err(CallError::NotRun(iolite::objects::NotRun::NotPermitted))), "{moved:?}");
     for id in ["theirs", "mine"] {
         assert!(host.find::<Secret>(id).await.expect("tracking answers").is_none(), "{id}");

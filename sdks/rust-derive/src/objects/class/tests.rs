@@ -31,15 +31,27 @@ fn what_is_no_class_says_why() {
 }
 
 #[test]
-fn a_manager_is_named_as_not_built() {
-    let with = |managers: TokenStream| problem(quote! { name = "A", managers = #managers }, quote! { struct A; });
-    for managers in [
-        quote! { LeaseCaching },
-        quote! { LeaseCaching { lease: secs(5) } },
-        quote! { LeaseCaching { lease: secs(5) } + KeepInPlace },
-        quote! { [managers::LeaseCaching(5)] },
+fn a_name_alone_is_built_in_and_a_path_is_of_the_app() {
+    let text = |managers: TokenStream| {
+        let code = class(quote! { name = "A", managers = #managers }, quote! { struct A; });
+        code.map(|code| code.to_string()).map_err(|error| error.to_string())
+    };
+    for (managers, written) in [
+        (quote! { LeaseCaching }, quote! { Choice::built_in("LeaseCaching", &[]) }),
+        (quote! { LeaseCaching { lease: secs(5) } }, quote! { built_in("LeaseCaching", &[("lease", 5000u64)]) }),
+        (quote! { [KeepInPlace, crate::Audit { last: 3 }] }, quote! { kind: &<crate::Audit as }),
+        (quote! { [KeepInPlace, crate::Audit { last: 3 }] }, quote! { given: &[("last", 3u64)] }),
     ] {
-        assert!(with(managers.clone()).contains("the manager LeaseCaching is not built yet"), "{managers}");
+        let (code, written) = (text(managers).expect("it is right"), written.to_string());
+        assert!(code.contains(&written), "{written} in {code}");
+    }
+    for (wrong, word) in [
+        (quote! { LeaseCaching(5) }, "a manager is written as"),
+        (quote! { LeaseCaching { lease: "5s" } }, "a setting is a number"),
+        (quote! { LeaseCaching { lease: hours(5) } }, "a setting is a number"),
+    ] {
+        let problem = text(wrong).expect_err("it is wrong");
+        assert!(problem.contains(word), "{problem}");
     }
 }
 

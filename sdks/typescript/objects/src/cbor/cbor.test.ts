@@ -6,7 +6,7 @@ import { makeRef, refTargetOf } from "../refs.js";
 import { decodeArguments, decodeState, decodeValue, type RefMaker } from "./decode.js";
 import { encodeArguments, encodeResult, encodeState, encodeThrown, encodeValue, ValueError } from "./encode.js";
 
-const caller = { call: () => Promise.resolve() };
+const caller = { call: () => Promise.resolve(), manage: () => Promise.resolve() };
 const ref: RefMaker = (className, id) => makeRef({ className, id, caller, place: undefined });
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");
 const bytes = (text: string): Uint8Array => new Uint8Array(Buffer.from(text, "hex"));

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { z } from "zod";
 
 import { args, read, sapphire } from "./decorators.js";
+import { leaseCaching } from "../deployment.js";
 import { defineObject, definitionOf } from "./definition.js";
 
 class Shelf {
@@ -61,7 +62,7 @@ test("decorators say what defineObject says, and private names and getters canno
     assert.equal(prototype, type.prototype);
     return { ...rest, methods: [...methods.keys()].sort(), reads: [...reads].sort(), parsers: [...parsers.keys()].sort() };
   });
-  const expected = { version: 3, devices: "hold", methods: ["add", "at", "list", "size"], reads: ["at", "list"], parsers: ["add", "at"] };
+  const expected = { version: 3, devices: "hold", managers: "", methods: ["add", "at", "list", "size"], reads: ["at", "list"], parsers: ["add", "at"] };
   assert.deepEqual(shapes, [expected, expected]);
 });
 
@@ -80,7 +81,8 @@ test("a definition that cannot be is refused, and says why", () => {
   assert.throws(define("A", { device: "hold" }), /no option "device"/);
   assert.throws(define("A", { devices: "own" }), /"call", "read" or "hold"/);
   assert.throws(define("A", { version: 0 }), /from 1/);
-  assert.throws(define("A", { managers: ["LeaseCaching"] }), /no deployment manager is built yet/);
+  assert.throws(define("A", { managers: leaseCaching() }), /a list of managers/);
+  assert.throws(() => leaseCaching({ leaseMs: 0.5 }), /whole number/);
   assert.throws(define("A", { read: ["lst"] }), /no method "lst"/);
   assert.throws(define("A", { args: { _grow: z.tuple([]) } }), /no method "_grow"/);
   assert.throws(define("A", {}, {}), /needs a class/);

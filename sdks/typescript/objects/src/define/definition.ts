@@ -6,6 +6,7 @@
 
 import type { Parser } from "@iolite/client";
 
+import type { ManagerText } from "../deployment.js";
 import { type MethodName, NO_METHODS } from "../refs.js";
 import { marksOf } from "./marks.js";
 
@@ -17,8 +18,8 @@ export interface ClassOptions {
   readonly devices?: Devices;
   /** The version of the methods: a call between two versions is refused. By default 1. */
   readonly version?: number;
-  /** Not built yet: has to be empty. */
-  readonly managers?: readonly never[];
+  /** The managers: they say who runs calls, where objects live, and what happens when a machine ends. `[leaseCaching({ leaseMs: 5000 })]`, for instance. By default there are none: an object stays where it began. Those that are built in only: a host in TypeScript cannot have managers of an app's own, nor call objects with such. */
+  readonly managers?: readonly ManagerText[];
 }
 
 /** As `ClassOptions`, with what the decorators `read` and `args` say. */
@@ -40,6 +41,8 @@ export interface Definition {
   readonly name: string;
   readonly version: number;
   readonly devices: Devices;
+  /** In their text. */
+  readonly managers: string;
   readonly prototype: object;
   /** All that can be called. */
   readonly methods: ReadonlyMap<string, Method>;
@@ -75,9 +78,9 @@ export function defineObject<T extends object>(name: string, type: ObjectClass<T
       parsers.set(method, marks.parser);
     }
   }
-  const { devices = "call", version = 1 } = options;
+  const { devices = "call", version = 1, managers = [] } = options;
   check(name, options, [...reads, ...parsers.keys()].filter((method) => !methods.has(method)));
-  const definition: Definition = { name, version, devices, prototype: type.prototype as object, methods, reads, parsers };
+  const definition: Definition = { name, version, devices, managers: managers.join("; "), prototype: type.prototype as object, methods, reads, parsers };
   Object.defineProperty(type, DEFINITION, { value: definition });
 }
 
@@ -114,8 +117,8 @@ function check(name: string, options: ClassOptions, missing: readonly string[]):
   if (!Number.isInteger(version) || version < 1 || version > LAST_VERSION) {
     refuse(`version is a whole number from 1, not ${String(version)}`);
   }
-  if (managers.length > 0) {
-    refuse("managers: no deployment manager is built yet, leave the option out");
+  if (!Array.isArray(managers) || managers.some((manager) => typeof manager !== "string")) {
+    refuse("managers is a list of managers, such as [leaseCaching()]");
   }
   if (missing.length > 0) {
     refuse(`it has no method ${missing.map((method) => JSON.stringify(method)).join(", ")} that can be called, but read or args names one`);

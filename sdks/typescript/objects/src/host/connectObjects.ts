@@ -25,37 +25,40 @@ export async function connectObjects(options: ConnectOptions = {}): Promise<Obje
   const { url, token } = await serverOf(options);
   await platform.load();
   let trouble: string | undefined;
-  const { promise, settle } = start(url, () => trouble);
-  const host = new Host(
-    {
-      url,
-      token,
-      definitions,
-      serves: options.kind === "server",
-      node: idOf(options.node) ?? newId(),
-      callMs: options.callMs ?? CALL_MS,
-      onConnection: (connection) => {
-        settle(connection);
-        options.onConnection?.(connection);
-      },
-      onTrouble: (message) => void (trouble = message),
-    },
-    platform,
-  );
+  const { promise, settle, giveUp } = start(url, () => trouble);
+  let host: Host | undefined;
   try {
+    host = new Host(
+      {
+        url,
+        token,
+        definitions,
+        serves: options.kind === "server",
+        node: idOf(options.node) ?? newId(),
+        callMs: options.callMs ?? CALL_MS,
+        onConnection: (connection) => {
+          settle(connection);
+          options.onConnection?.(connection);
+        },
+        onTrouble: (message) => void (trouble = message),
+      },
+      platform,
+    );
     await promise;
+    return host;
   } catch (error) {
-    host.close();
+    giveUp();
+    host?.close();
     throw error;
   }
-  return host;
 }
 
 /** Waits for the first connection. */
 function start(url: string, trouble: () => string | undefined) {
   let settle: (connection: Connection) => void = () => undefined;
+  let timer: ReturnType<typeof setTimeout> | undefined;
   const promise = new Promise<void>((resolve, reject) => {
-    const timer = setTimeout(() => {
+    timer = setTimeout(() => {
       const why = trouble();
       reject(new Error(`no server answers at ${url}${why === undefined ? "" : ` (${why})`}: look whether it runs, and whether it has objects`));
     }, START_MS);
@@ -70,7 +73,7 @@ function start(url: string, trouble: () => string | undefined) {
       }
     };
   });
-  return { promise, settle: (connection: Connection) => settle(connection) };
+  return { promise, settle: (connection: Connection) => settle(connection), giveUp: () => clearTimeout(timer) };
 }
 
 async function serverOf({ url, token }: ConnectOptions): Promise<{ url: string; token: string }> {

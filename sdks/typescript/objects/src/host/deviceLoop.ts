@@ -18,7 +18,8 @@ export interface DeviceEvents {
   answered(ticket: number, result: Uint8Array | undefined, failure: unknown): void;
   created(ticket: number, isNew: boolean, failure: unknown): void;
   found(ticket: number, isThere: boolean, failure: unknown): void;
-  linkOpen(): void;
+  /** The node that this host is, in its life. */
+  linkOpen(node: string): void;
   linkLost(): void;
   linkEnded(message: string): void;
   /** A connection could not be made, or the server sent what is not known here. */
@@ -112,7 +113,7 @@ export class DeviceLoop {
       case OutputKind.Found:
         return events.found(...(rest as unknown as Parameters<DeviceEvents["found"]>));
       case OutputKind.LinkOpen:
-        return events.linkOpen();
+        return events.linkOpen(...(rest as unknown as [string]));
       case OutputKind.LinkLost:
         return events.linkLost();
       case OutputKind.LinkEnded:

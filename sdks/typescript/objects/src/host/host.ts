@@ -46,6 +46,7 @@ interface Ticket {
 
 export class Host implements ObjectHost, Caller {
   connection: Connection = { state: "lost" };
+  node: string | undefined;
   readonly #tickets = new Map<number, Ticket>();
   #last = 0;
   #isClosed = false;
@@ -107,6 +108,12 @@ export class Host implements ObjectHost, Caller {
     });
   }
 
+  /** A manager of an object is told something. */
+  manage({ className, id }: RefTarget, manager: string, word: string): Promise<unknown> {
+    const what = `${className}/${id}: ${manager}`;
+    return this.#ask(what, undefined, (ticket, device) => device.manage(ticket, className, id, manager, word));
+  }
+
   close(): void {
     if (this.#isClosed) {
       return;
@@ -141,10 +148,10 @@ export class Host implements ObjectHost, Caller {
   }
 
   /** Resolves to whether the object is new. */
-  #create({ name, version, devices }: Definition, id: string, state: Uint8Array): Promise<boolean> {
+  #create({ name, version, devices, managers }: Definition, id: string, state: Uint8Array): Promise<boolean> {
     const here = this.settings.definitions.has(name) && (this.settings.serves || devices === "hold");
     const made = this.#ask(`creating ${name}/${text(id)}`, undefined, (ticket, device) => {
-      device.create(ticket, name, text(id), version, devices, state, here);
+      device.create(ticket, name, text(id), version, devices, managers, state, here);
     });
     return this.#inTime(made) as Promise<boolean>;
   }
@@ -241,10 +248,14 @@ export class Host implements ObjectHost, Caller {
       run: (number: number, className: string, id: string, method: string, args: Uint8Array, caller: string) =>
         this.#instances.run({ number, className, id, method, args, caller }),
       answered: (number: number, result: Uint8Array | undefined, failure: unknown) =>
-        answered(number, ({ run }) => decodeValue(result ?? new Uint8Array(), this.#refsFor(run)), failure),
+        // A manager has nothing to say but that it is done.
+        answered(number, ({ run }) => (result?.length === 0 ? undefined : decodeValue(result ?? new Uint8Array(), this.#refsFor(run))), failure),
       created: (number: number, isNew: boolean, failure: unknown) => answered(number, () => isNew, failure),
       found: (number: number, isThere: boolean, failure: unknown) => answered(number, () => isThere, failure),
-      linkOpen: () => this.#connectionIs({ state: "open" }),
+      linkOpen: (node: string) => {
+        this.node = node;
+        this.#connectionIs({ state: "open" });
+      },
       linkLost: () => this.#isClosed || this.#connectionIs({ state: "lost" }),
       linkEnded: (message: string) => this.#connectionIs({ state: "ended", message }),
       trouble: (message: string) => this.settings.onTrouble(message),
@@ -254,8 +265,12 @@ export class Host implements ObjectHost, Caller {
 
 function deviceOf({ token, definitions, serves, node }: Settings): Device {
   const classes = new Classes();
-  for (const { name, version, devices, reads } of definitions.values()) {
-    classes.add(name, version, devices, [...reads]);
+  for (const { name, version, devices, managers, reads } of definitions.values()) {
+    try {
+      classes.add(name, version, devices, managers, [...reads]);
+    } catch (failure) {
+      throw Array.isArray(failure) ? new TypeError(`the class of objects ${JSON.stringify(name)}: ${String(failure.at(-1))}`) : failure;
+    }
   }
   return new Device(classes, node, newId(), token, serves, performance.now(), Date.now());
 }

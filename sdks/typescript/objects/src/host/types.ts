@@ -38,6 +38,8 @@ export interface ObjectHost {
   /** Finds an object, and resolves to `undefined` if there is none. */
   find<T extends object>(type: ObjectClass<T>, id: string): Promise<Ref<T> | undefined>;
   readonly connection: Connection;
+  /** The node that this process is, as its server has named it: `moveTo` takes it. `undefined` until a server has let it in. */
+  readonly node: string | undefined;
   /** Ends the connection. Calls that are open reject, and objects that are here can be reached no more. */
   close(): void;
 }

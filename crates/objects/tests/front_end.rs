@@ -1,0 +1,136 @@
+//! LoadBalancedFrontEnd: its copies, and the coordinator that looks after them.
+
+#[allow(dead_code, reason = "each test file uses its own part of the world")]
+mod world;
+
+use std::time::Duration;
+
+use iolite_objects::Placing;
+use iolite_values::ObjectEpoch;
+use iolite_wire::objects::{Answer, Component, FromDevice, Rpc};
+
+use self::world::{At, World, answer, call, hello, object};
+
+const MANAGERS: &str = "LoadBalancedFrontEnd copies=3";
+
+/// Nodes of the service with the class, and a device that calls.
+fn world_of(servers: usize) -> (World, Vec<At>, At) {
+    let mut world = if servers == 2 { World::two([false, false]) } else { World::new(false) };
+    world.managers = MANAGERS.to_owned();
+    let nodes = (0..5).map(|at| world.device_at(at % servers, true, true)).collect();
+    world.managers = String::new();
+    let caller = world.device(false, false);
+    world.place_under(caller, "home", MANAGERS, Placing::AtServer).expect("it begins");
+    (world, nodes, caller)
+}
+
+/// How many calls each node has run.
+fn runs(world: &mut World, nodes: &[At]) -> Vec<usize> {
+    nodes.iter().map(|node| world.app(*node).callers.len()).collect()
+}
+
+fn has_it(world: &mut World, nodes: &[At]) -> usize {
+    nodes.iter().filter(|node| world.app(**node).objects.contains_key(&object("home"))).count()
+}
+
+fn pass(world: &mut World, seconds: u64) {
+    for _second in 0..seconds {
+        world.pass(Duration::from_secs(1));
+    }
+}
+
+#[test]
+fn calls_go_to_three_copies_evenly() {
+    let (mut world, nodes, caller) = world_of(1);
+    assert_eq!(has_it(&mut world, &nodes), 3);
+    for _call in 0..9 {
+        world.call(caller, "home", "add").expect("it runs");
+    }
+    let mut runs = runs(&mut world, &nodes);
+    runs.sort_unstable();
+    assert_eq!(runs, [0, 0, 3, 3, 3]);
+}
+
+/// One of three is killed under load: first a copy, then the object itself.
+#[test]
+fn a_lost_copy_is_replaced_and_no_call_fails_that_was_not_under_way() {
+    let (mut world, mut nodes, caller) = world_of(1);
+    for is_owner in [false, true] {
+        lose(&mut world, &mut nodes, is_owner);
+        for _second in 0..20 {
+            world.call(caller, "home", "add").expect("another copy runs it");
+            pass(&mut world, 1);
+        }
+        assert_eq!(has_it(&mut world, &nodes), 3, "three again");
+        let before = runs(&mut world, &nodes);
+        for _call in 0..9 {
+            world.call(caller, "home", "add").expect("it runs");
+        }
+        let after = runs(&mut world, &nodes);
+        let more: usize = before.iter().zip(&after).filter(|(before, after)| **after == **before + 3).count();
+        assert_eq!(more, 3, "{before:?} {after:?}");
+    }
+}
+
+/// The node with the object itself is gone for good, or one with a copy.
+fn lose(world: &mut World, nodes: &mut Vec<At>, is_owner: bool) {
+    let owner = world.rows[&object("home")].places[0];
+    let mut has =
+        |node: At| world.app(node).objects.contains_key(&object("home")) && (world.node(node) == owner) == is_owner;
+    let at = nodes.iter().position(|node| has(*node)).expect("there is one");
+    let At::Device(lost) = nodes.remove(at) else { panic!("it is a device") };
+    world.devices[lost].is_away = true;
+    world.cut(lost);
+}
+
+/// The memory of a coordinator is in the row: the next server goes on with the same copies.
+#[test]
+fn a_coordinator_survives_its_server() {
+    let (mut world, mut nodes, caller) = world_of(2);
+    let has = |world: &mut World, nodes: &[At]| -> Vec<bool> {
+        nodes.iter().map(|node| world.app(*node).objects.contains_key(&object("home"))).collect()
+    };
+    let before = has(&mut world, &nodes);
+    assert_eq!(has_it(&mut world, &nodes), 3);
+    world.call(caller, "home", "add").expect("it runs");
+    world.coordinate_at(1);
+    pass(&mut world, 6);
+    assert_eq!(before, has(&mut world, &nodes), "no copy is made anew");
+    lose(&mut world, &mut nodes, false);
+    pass(&mut world, 6);
+    assert_eq!(has_it(&mut world, &nodes), 3, "the second server has made another one");
+    for _call in 0..6 {
+        world.call(caller, "home", "add").expect("it runs");
+    }
+}
+
+/// The coordinator of an object that has gone knows nothing of the next one under its name.
+#[test]
+fn an_object_that_begins_anew_has_its_copies_again() {
+    let (mut world, nodes, caller) = world_of(1);
+    world.rows.remove(&object("home"));
+    pass(&mut world, 6);
+    nodes.iter().for_each(|node| world.app(*node).objects.clear());
+    let At::Device(owner) = nodes[0] else { panic!("it is a device") };
+    world.cut(owner);
+    world.place_under(caller, "home", MANAGERS, Placing::AtServer).expect("it begins anew");
+    pass(&mut world, 6);
+    assert!(has_it(&mut world, &nodes) >= 3, "{:?}", world.rows[&object("home")]);
+}
+
+/// A device that does not own the object says something to the manager at another node.
+#[test]
+fn a_device_speaks_to_no_manager_at_another_node_unless_it_owns_the_object() {
+    let mut world = World::new(false);
+    let (owner, cache) = (world.device(false, true), world.device(false, true));
+    world.create_under(owner, "home", "WriteThroughCaching lease=5000").expect("it begins");
+    world.call(cache, "home", "get").expect("it reads a copy");
+    let session = world.stranger();
+    world.says(session, hello());
+    let FromDevice::Call { number, to, rpc } = call(world.node(cache), "home", ObjectEpoch(1)) else {
+        panic!("a call")
+    };
+    let rpc = Rpc { method: String::new(), component: Component::Proxy(0), ..rpc };
+    let replies = world.says(session, FromDevice::Call { number, to, rpc });
+    assert_eq!(answer(&replies), Some(&Answer::NotHere));
+}
