@@ -43,7 +43,7 @@ impl Etcd {
     pub fn start_again(&mut self) {
         let own = self.endpoint();
         let peer = format!("http://{HOST}:{}", self.ports[1]);
-        let log = std::fs::File::options().create(true).append(true).open(self.folder.join("log")).expect("its own");
+        let log = std::fs::File::options().create(true).append(true).open(self.log()).expect("its own");
         let mut command = Command::new("etcd");
         command.args(["--name", "only", "--data-dir"]).arg(self.folder.join("data"));
         command.args(["--listen-client-urls", &own, "--advertise-client-urls", &own, "--listen-peer-urls", &peer]);
@@ -53,9 +53,23 @@ impl Etcd {
         let begun = Instant::now();
         // A port that speaks TLS is there when it leads, as far as one can see without a certificate.
         while !self.is_ready() {
-            assert!(begun.elapsed() < PATIENCE, "etcd starts, or says in its log why not");
+            assert!(begun.elapsed() < PATIENCE, "etcd does not start:\n{}", self.last_words());
+            // Its ports were free while it was stopped: another test may have taken one for a while.
+            if self.process.as_mut().expect("it was started").try_wait().expect("its own").is_some() {
+                self.process = Some(command.spawn().expect("it could be run before"));
+            }
             std::thread::sleep(Duration::from_millis(20));
         }
+    }
+
+    fn log(&self) -> PathBuf {
+        self.folder.join("log")
+    }
+
+    /// The end of its log.
+    fn last_words(&self) -> String {
+        let log = std::fs::read(self.log()).expect("its own");
+        String::from_utf8_lossy(&log[log.len().saturating_sub(4000)..]).into_owned()
     }
 
     fn is_ready(&self) -> bool {
