@@ -52,7 +52,7 @@ dist: web ## makes what app developers install, in dist: the program for Linux, 
 	cargo build --profile dist --locked --package iolite-server
 	scripts/pack target/dist/iolite dist
 
-demo: build ## sets up, builds and starts the demo, or EXAMPLE=chat, word-board, murmur, sheet, album, passwords, wall, todo; prints the address of its page
+demo: build ## sets up, builds and starts the demo, or EXAMPLE=chat, word-board, murmur, sheet, album, passwords, wall, todo, word-duel; prints the address of its page
 	@test -x target/release/iolite || { echo "error: target/release/iolite was not built: the server is not there yet" >&2; exit 1; }
 	target/release/iolite dev --app $(DEMO_APP) --data .iolite/$(EXAMPLE) $(DEMO_OBJECTS)
 

@@ -1,6 +1,11 @@
-/** The one class of the app. Node runs it beside the server: `iolite dev --objects examples/todo/objects.js`. */
+/** The one class of the app. Node has the list (`iolite dev --objects examples/todo/objects.js`), and pages import this file too: methods run in them as well. */
 
-import { defineObject } from "@iolite/objects";
+import * as iolite from "@iolite/objects";
+
+const managers = [
+  iolite.leaseCaching({ leaseMs: 1000 }), // or iolite.consistentCaching({ leaseMs: 1000 })
+  iolite.keepInCloud(),
+];
 
 export class TodoList {
   /** @type {{ text: string, done: boolean }[]} */
@@ -23,4 +28,4 @@ export class TodoList {
   }
 }
 
-defineObject("TodoList", TodoList, { read: ["list"] });
+iolite.defineObject("TodoList", TodoList, { devices: "hold", read: ["list"], managers });

@@ -40,8 +40,9 @@ const MODULES: &[Module] = &[
         package: "iolite-wasm-objects",
         name: "iolite_wasm_objects",
         generated: "sdks/typescript/objects/src/wasm",
-        // It had 91,356 bytes before there were managers, 130,291 with 13 of them, and has 143,408 since there are coordinators. A page has none: their code can go.
-        gzipped_bytes_max: 142 * 1024,
+        // It had 91,356 bytes before there were managers, 130,291 with 13 of them, and 143,408 since there are coordinators. A page has none: their code can go.
+        // Since pages keep their objects it has 146,794.
+        gzipped_bytes_max: 144 * 1024,
     },
 ];
 

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use iolite_values::{NodeId, ObjectName};
+use iolite_values::{NodeId, ObjectEpoch, ObjectName};
 use iolite_wire::objects::{Begin, CallMode, Declared, Placed};
 
 use crate::{CallError, CallResult};
@@ -45,6 +45,14 @@ pub enum FromApp {
     Restored { object: ObjectName, restored: Result<(), String> },
     /// Answers [`ToApp::Run`].
     Ended { run: RunId, ended: Ended },
+}
+
+/// An object that an earlier process of the node has kept, and that the app has made again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeptObject {
+    pub object: ObjectName,
+    /// The epoch that came with the state.
+    pub epoch: ObjectEpoch,
 }
 
 /// Where an object begins.
@@ -90,12 +98,15 @@ pub enum Ended {
 /// A word of a kernel to the app's side.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ToApp {
-    /// Make the object of this state.
+    /// Make the object of this state. An app that keeps its objects keeps this state before it answers, and each later one before it answers
+    /// [`ToApp::Run`].
     Restore {
         object: ObjectName,
         state: Vec<u8>,
+        /// The epoch with which it is kept: see [`KeptObject`]. None: it is a copy or a state for a while, and what was kept before stays.
+        keep: Option<ObjectEpoch>,
     },
-    /// The object is here no more. Methods that run still are of no use.
+    /// The object is here no more, and is not kept. Methods that run still are of no use.
     Forget {
         object: ObjectName,
     },

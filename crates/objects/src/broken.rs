@@ -9,6 +9,8 @@ pub enum Broken {
     ServeBeforeCommit,
     /// An instance goes on although a caller knows a later epoch, and rows are not looked at after a lapse.
     IgnoreEpoch,
+    /// An object that an earlier process has kept is served in the epoch that it had, without a commit.
+    ServeWhatWasKept,
     /// A call that was sent on a connection is sent again on the next one.
     ResendOnReconnect,
     /// A node counts its lease from when it hears of it, and not from when it asked.

@@ -2,14 +2,15 @@
 //!
 //! Invariants:
 //! - what was sent on a connection is answered on it or not at all;
-//! - a node keeps its life for as long as its process lives, unless another process has taken its name.
+//! - a node keeps its life for as long as its process lives, unless another process has taken its name. A process that goes on with the life of an
+//!   earlier one has all that this one kept.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
 use iolite_machine::{Backoff, Instant, Machine, Now};
-use iolite_values::{Id, NodeLife, ObjectEpoch, StoreIncarnation};
+use iolite_values::{Id, NodeId, NodeLife, NodeName, ObjectEpoch, ObjectName, StoreIncarnation};
 use iolite_wire::message::Goodbye;
 use iolite_wire::objects::{
     Begin, DeviceHello, DeviceWelcome, FromDevice, NotRun, OBJECTS_PROTOCOL_VERSION, OfferedClass, ToDevice,
@@ -19,10 +20,23 @@ use crate::kernel::{IncomingId, Kernel, KernelInput, KernelOutput, KernelSetting
 use crate::managers::AnyManager;
 use crate::parts::{self, Parts};
 use crate::table::Table;
-use crate::{Broken, Class, FromApp, ToApp};
+use crate::{Broken, Class, FromApp, KeptObject, ToApp};
 
 /// How long a node of the service may rely on its connection, from when it asked whether that stands.
 pub const DEVICE_LEASE: Duration = Duration::from_secs(10);
+
+/// The life that an earlier process of the node has left, for one that goes on with it.
+#[derive(Clone, Debug)]
+pub struct Resumed {
+    pub life: NodeLife,
+    pub store: StoreIncarnation,
+    /// At least as many as the earlier processes have made.
+    pub connections: u64,
+    /// The objects that it kept. The app has made them again.
+    pub kept: Vec<KeptObject>,
+    /// Objects that the app could not make, with the versions of their classes. They stay this node's, and nobody reaches them.
+    pub left: Vec<(ObjectName, u32)>,
+}
 
 /// The settings that a device is started with.
 #[derive(Clone, Debug)]
@@ -34,6 +48,8 @@ pub struct DeviceSettings {
     pub token: String,
     /// The node is part of the service, and no device of a user.
     pub serves: bool,
+    /// None: the process begins a new life.
+    pub resumed: Option<Resumed>,
     pub classes: Vec<Class>,
     /// Managers beside those that are built in.
     pub managers: Vec<Arc<dyn AnyManager>>,
@@ -114,7 +130,7 @@ impl Device {
     /// How often a node of the service asks whether its connection stands.
     const PING_EVERY: Duration = Duration::from_secs(3);
 
-    pub fn new(now: Now, settings: DeviceSettings) -> Device {
+    pub fn new(now: Now, mut settings: DeviceSettings) -> Device {
         let kernel = KernelSettings {
             id: settings.kernel,
             classes: settings.classes.clone(),
@@ -125,15 +141,22 @@ impl Device {
             broken: settings.broken,
         };
         let seed = settings.kernel.as_u128() as u64;
+        let mut kernel = Kernel::new(now, kernel);
+        let (mut life, mut connections, mut store) = (NodeLife::default(), 0, None);
+        if let Some(resumed) = settings.resumed.take() {
+            (life, connections, store) = (resumed.life, resumed.connections, Some(resumed.store));
+            let node = NodeId { name: NodeName::Device(settings.device), life };
+            kernel.handle(now, KernelInput::Resumed { node, kept: resumed.kept, left: resumed.left });
+        }
         Device {
             now,
-            kernel: Kernel::new(now, kernel),
+            kernel,
             link: Link::Down { until: now.instant },
-            life: NodeLife::default(),
-            connections: 0,
+            life,
+            connections,
             lease: DeviceLease::default(),
             lapses: 0,
-            store: None,
+            store,
             backoff: Backoff::new(Device::RETRY_FIRST, Device::RETRY_LAST, seed),
             incoming: Table::default(),
             last_incoming: 0,

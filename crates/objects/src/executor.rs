@@ -19,7 +19,7 @@ pub type Later<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 /// Names an operation that a task waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct OpId(u64);
+pub(crate) struct OpId(pub(crate) u64);
 
 /// Names a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -9,6 +9,7 @@ mod copies;
 mod creating;
 mod holding;
 mod instances;
+mod kept;
 mod locations;
 mod moving;
 mod runs;
@@ -23,7 +24,8 @@ use iolite_values::{Id, NodeId, ObjectEpoch, ObjectName};
 use iolite_wire::objects::{Answer, Begin, NotRun, Rpc, TrackAnswer};
 
 use crate::managers::{AnyManager, CoordinatorAsk, CoordinatorTold};
-use crate::{Broken, Class, FromApp, ToApp};
+use crate::table::Table;
+use crate::{Broken, Class, FromApp, KeptObject, ToApp};
 
 use self::calls::Calls;
 use self::chains::Chains;
@@ -56,6 +58,13 @@ pub struct IncomingId(pub u64);
 /// An input of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KernelInput {
+    /// This process goes on with a life of an earlier one, and with what that has kept. Comes first.
+    Resumed {
+        node: NodeId,
+        kept: Vec<KeptObject>,
+        /// Objects that it cannot serve, with the versions of their classes.
+        left: Vec<(ObjectName, u32)>,
+    },
     /// The node is registered: it is this life of it. In another life than before, what was here is gone.
     Registered(NodeId),
     /// The connection is lost: the kernel's open questions are not going to be answered.
@@ -159,7 +168,7 @@ pub enum KernelOutput {
 pub struct Kernel {
     now: Instant,
     settings: KernelSettings,
-    /// None: it is not registered yet.
+    /// None: it is not registered yet, and goes on with no earlier life.
     node: Option<NodeId>,
     /// The last number that it gave to what it asks.
     last: u64,
@@ -171,6 +180,8 @@ pub struct Kernel {
     chains: Chains,
     coordinating: Coordinating,
     standing: Standing,
+    /// Objects that are this node's and that it cannot serve: their states stay where an earlier process has kept them.
+    left: Table<ObjectName, u32>,
     /// The end of its lease.
     serves_until: Instant,
     outputs: VecDeque<KernelOutput>,
@@ -192,6 +203,7 @@ impl Kernel {
             chains,
             coordinating: Coordinating::default(),
             standing: Standing::default(),
+            left: Table::default(),
             serves_until: now.instant,
             outputs: VecDeque::new(),
         }
@@ -283,10 +295,13 @@ impl Machine for Kernel {
         self.now = now.instant;
         self.chains.tasks.set_now(self.now);
         match input {
+            KernelInput::Resumed { node, kept, left } => self.resume(node, kept, left),
             KernelInput::Registered(node) => self.on_registered(node),
             KernelInput::Unlinked => self.on_unlinked(),
             KernelInput::NotSent(number) => self.on_not_sent(number),
             KernelInput::Fence => {
+                // Epochs of another store say nothing here.
+                self.locations = Locations::default();
                 self.coordinate_nothing();
                 self.fence_all();
             }

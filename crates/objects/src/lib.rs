@@ -21,9 +21,11 @@ mod parts;
 mod server;
 mod table;
 
-pub use app::{AppSide, Call, Class, Created, Ended, FromApp, Placing, Run, RunId, Ticket, ToApp, ToKernel};
+pub use app::{
+    AppSide, Call, Class, Created, Ended, FromApp, KeptObject, Placing, Run, RunId, Ticket, ToApp, ToKernel,
+};
 pub use broken::Broken;
-pub use device::{DEVICE_LEASE, Device, DeviceInput, DeviceOutput, DeviceSettings, LinkState};
+pub use device::{DEVICE_LEASE, Device, DeviceInput, DeviceOutput, DeviceSettings, LinkState, Resumed};
 pub use error::{CallError, CallResult};
 pub use executor::Later;
 pub use kernel::{IncomingId, Kernel, KernelInput, KernelOutput, KernelSettings};

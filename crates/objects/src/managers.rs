@@ -60,7 +60,7 @@ pub use self::write_through_caching::WriteThroughCaching;
 
 pub(crate) use self::coordinating::of_ref_request;
 pub(crate) use self::declared::{Layers, check_known, parse};
-pub(crate) use self::kit::{Aside, Ask, Chain, Layered, Reply, Side, To};
+pub(crate) use self::kit::{Aside, Ask, Chain, Layered, Loaded, Reply, Side, To};
 
 /// A manager, of which a host has one for all classes. It makes the components of each object.
 ///

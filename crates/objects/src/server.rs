@@ -342,6 +342,8 @@ impl Server {
         let is_other = self.store.replace(store).is_some_and(|before| before != store);
         if is_other {
             self.kernel.handle(self.now, KernelInput::Fence);
+            self.end_moves();
+            self.end_asked();
             self.end_sessions();
             // Nodes of the store before are nobody's. Those of this one may have the same names and lives.
             self.absent = Absent::default();

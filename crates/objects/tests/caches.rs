@@ -6,7 +6,7 @@ mod world;
 use std::time::Duration;
 
 use iolite_objects::limits::CACHES_MAX;
-use iolite_objects::{Broken, CallError, CallResult, Placing};
+use iolite_objects::{Broken, CallError, CallResult, Created, Placing};
 use iolite_values::DeviceRight;
 use iolite_wire::objects::{Component, Declared, NotRun, ToDevice};
 
@@ -125,6 +125,26 @@ fn a_push_fits_after_a_move_and_the_object_does_not_move_over_what_was_not_pushe
     assert_eq!(world.manage(others[1], "home", EXPLICIT, "push"), not_run(NotRun::Conflict));
     world.go(others[2], "home", others[0]).expect("it has pushed all");
     assert_eq!(world.call(others[0], "home", "add"), Ok(vec![3]));
+}
+
+/// The server begins an object anew at a node that has a copy with something to push.
+#[test]
+fn an_object_that_is_gone_begins_again_where_a_copy_was_not_pushed() {
+    let mut world = World::new(false);
+    world.managers = EXPLICIT.to_owned();
+    let (owner, cache, caller) = (world.device(false, true), world.device(true, true), world.device(false, false));
+    world.create_under(owner, "home", EXPLICIT).expect("it begins");
+    assert_eq!(world.call(cache, "home", "add"), Ok(vec![1]));
+    let there = world.place_under(caller, "home", EXPLICIT, Placing::AtServer);
+    assert!(matches!(there, Ok(Created::WasThere(_))), "{there:?}");
+    assert_eq!(world.call(cache, "home", "get"), Ok(vec![1]), "the copy stays while its object is there");
+    world.restart(0);
+    let refused = world.place_under(caller, "home", EXPLICIT, Placing::AtServer);
+    assert_eq!(refused, Err(CallError::NotRun(NotRun::Busy)), "the copy is there until the node has looked");
+    let begun = world.place_under(caller, "home", EXPLICIT, Placing::AtServer);
+    assert!(matches!(begun, Ok(Created::New(_))), "{begun:?}");
+    assert_eq!(world.call(caller, "home", "add"), Ok(vec![1]));
+    assert_eq!(world.rows[&object("home")].places, [world.node(cache)]);
 }
 
 const THROUGH: &str = "WriteThroughCaching lease=4000";

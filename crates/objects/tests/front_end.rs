@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use iolite_objects::Placing;
 use iolite_values::ObjectEpoch;
-use iolite_wire::objects::{Answer, Component, FromDevice, Rpc};
+use iolite_wire::objects::{Answer, CallFailure, Component, FromDevice, NotRun, Rpc};
 
 use self::world::{At, World, answer, call, hello, object};
 
@@ -104,6 +104,27 @@ fn a_coordinator_survives_its_server() {
     }
 }
 
+/// The store begins anew while the memory of a coordinator is on its way, and the buckets stay with their server.
+#[test]
+fn a_coordinator_whose_memory_is_in_doubt_goes_on_looking_after_its_copies() {
+    for is_kept in [false, true] {
+        let (mut world, mut nodes, caller) = world_of(1);
+        lose(&mut world, &mut nodes, false);
+        world.tracking_waits = true;
+        pass(&mut world, 5);
+        world.track_to_memory();
+        world.doubt_answers(is_kept);
+        pass(&mut world, 6);
+        assert_eq!(has_it(&mut world, &nodes), 3, "no copy is made twice");
+        lose(&mut world, &mut nodes, false);
+        pass(&mut world, 6);
+        assert_eq!(has_it(&mut world, &nodes), 3, "the next one is replaced too");
+        for _call in 0..6 {
+            world.call(caller, "home", "add").expect("it runs");
+        }
+    }
+}
+
 /// The coordinator of an object that has gone knows nothing of the next one under its name.
 #[test]
 fn an_object_that_begins_anew_has_its_copies_again() {
@@ -133,4 +154,17 @@ fn a_device_speaks_to_no_manager_at_another_node_unless_it_owns_the_object() {
     let rpc = Rpc { method: String::new(), component: Component::Proxy(0), ..rpc };
     let replies = world.says(session, FromDevice::Call { number, to, rpc });
     assert_eq!(answer(&replies), Some(&Answer::NotHere));
+}
+
+/// The coordinator has the state of the object itself, to make copies of it. Devices may ask for nothing of it.
+#[test]
+fn a_device_is_not_given_the_state_of_an_object_with_copies() {
+    let (mut world, _, _) = world_of(1);
+    let session = world.stranger();
+    world.says(session, hello());
+    let owner = world.rows[&object("home")].places[0];
+    let FromDevice::Call { number, to, rpc } = call(owner, "home", ObjectEpoch(1)) else { panic!("a call") };
+    let rpc = Rpc { method: String::new(), component: Component::Instance(0), ..rpc };
+    let replies = world.says(session, FromDevice::Call { number, to, rpc });
+    assert_eq!(answer(&replies), Some(&Answer::Failed(CallFailure::NotRun(NotRun::NotPermitted))));
 }

@@ -70,6 +70,77 @@ fn devices_of_another_store_register_anew_and_what_they_held_is_gone() {
 }
 
 #[test]
+fn what_was_known_of_objects_under_another_store_is_forgotten() {
+    let mut world = World::new(true);
+    let (one, two) = (world.device(false, true), world.device(false, true));
+    world.create(one, "home", Placing::Here).expect("it begins");
+    // A call of the second device waits while the object comes there.
+    world.start(one, "home", "wait");
+    let to = world.node(two);
+    world.start_move(one, "home", to);
+    let ticket = world.start(two, "home", "get");
+    let run = world.run(one);
+    world.end(one, run);
+    assert_eq!(world.answer(two, ticket), Some(Ok(vec![0])));
+    // The other store has an older row.
+    world.rows.clear();
+    world.other_store(0);
+    world.pass(Duration::from_secs(2));
+    world.create(At::Server, "home", Placing::Here).expect("it begins");
+    assert_eq!(world.rows[&object("home")].epoch, ObjectEpoch(1));
+    for at in [one, two, At::Server] {
+        assert_eq!(world.call(at, "home", "get"), Ok(vec![0]), "{at:?}");
+    }
+}
+
+#[test]
+fn a_move_that_began_under_another_store_changes_no_row_of_this_one() {
+    let mut world = World::two([true, true]);
+    let two = world.device_at(1, true, true);
+    world.create(At::Server, "home", Placing::Here).expect("it begins");
+    let (to, elsewhere) = (world.node(two), world.node(At::Second));
+    world.tracking_waits = true;
+    // The server asks where the device is.
+    world.start_move(At::Server, "home", to);
+    // The other store has the object in the same epoch, at another node.
+    let placed = world.rows.get_mut(&object("home")).expect("it has begun");
+    placed.places = vec![elsewhere];
+    let before = world.rows.clone();
+    world.other_store(0);
+    world.other_store(1);
+    world.track(true);
+    world.pass(Duration::from_secs(10));
+    assert_eq!(world.rows, before);
+}
+
+#[test]
+fn a_device_whose_connection_ends_while_it_is_registered_is_marked_too() {
+    let mut world = World::new(false);
+    let one = world.device(true, true);
+    let two = world.device(true, true);
+    world.create(one, "home", Placing::Here).expect("it begins");
+    for happens in [true, false] {
+        world.cut(0);
+        world.tracking_waits = true;
+        world.pass(Duration::from_secs(1));
+        // It is about to be registered by its new connection, when that ends for good.
+        world.devices[0].is_away = true;
+        world.cut(0);
+        if happens {
+            world.track(true);
+        } else {
+            world.lose_answers(true);
+        }
+        world.pass(Duration::from_secs(20));
+        let created = world.create(two, "home", Placing::Here);
+        assert!(matches!(created, Ok(Created::New(_))), "its owner is marked as lost: {created:?}");
+        world.devices[0].is_away = false;
+        world.pass(Duration::from_secs(10));
+        world.go(two, "home", one).expect("it is there again");
+    }
+}
+
+#[test]
 fn an_object_whose_row_names_its_node_already_begins_by_a_commit_of_its_own() {
     for placing in [Placing::Here, Placing::AtServer] {
         let mut world = World::new(true);

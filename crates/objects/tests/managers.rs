@@ -173,6 +173,27 @@ fn who_has_the_lease_reads_without_asking_and_writes_at_the_owner_too() {
     assert_eq!(world.call(owner, "home", "get"), not_run(NotRun::LeaseUnavailable), "the owner's own node waits too");
 }
 
+/// LeaseCaching: the lease ends first as its holder counts, who asks for the next one at once.
+#[test]
+fn who_was_refused_the_lease_gets_the_next_one_though_its_holder_asks_more_often() {
+    let (mut world, [owner, one, other]) = leased();
+    assert_eq!(world.call(one, "home", "add"), Ok(vec![1]));
+    assert_eq!(world.call(other, "home", "add"), not_run(NotRun::LeaseUnavailable));
+    for milliseconds in [4_100, 500] {
+        world.pass(Duration::from_millis(milliseconds));
+        assert_eq!(world.call(one, "home", "get"), not_run(NotRun::LeaseUnavailable), "somebody comes first");
+    }
+    assert_eq!(world.call(other, "home", "add"), Ok(vec![2]));
+    // Who does not come is waited for no longer than a quarter of a lease. The owner's own node comes next, too.
+    for at in [owner, one] {
+        assert_eq!(world.call(at, "home", "get"), not_run(NotRun::LeaseUnavailable));
+    }
+    world.pass(Duration::from_millis(4_600));
+    assert_eq!(world.call(one, "home", "get"), not_run(NotRun::LeaseUnavailable), "the owner's node comes first");
+    world.pass(Duration::from_millis(1_000));
+    assert_eq!(world.call(one, "home", "get"), Ok(vec![2]));
+}
+
 /// LeaseCaching: the holder stands still beyond its lease, in mid-write, and goes on.
 #[test]
 fn a_holder_that_stood_still_beyond_its_lease_is_refused_and_its_caller_is_told() {

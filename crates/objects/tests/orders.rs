@@ -476,3 +476,22 @@ fn a_commit_in_doubt_stays_in_doubt_when_its_object_has_moved() {
         assert_eq!(world.call(one, "home", "add"), Ok(vec![2]), "it was committed, once");
     }
 }
+
+/// The call of a transaction waits for the object when that goes: it has not run.
+#[test]
+fn a_call_of_a_transaction_whose_object_has_gone_is_not_said_to_have_run() {
+    for manager in ["LockingTransactions", "OptimisticTransactions"] {
+        let mut world = World::new(false);
+        manager.clone_into(&mut world.managers);
+        let (one, two) = (world.device(false, true), world.device(false, true));
+        world.create_under(one, "home", manager).expect("it begins");
+        world.manage(one, "home", manager, "begin").expect("it begins");
+        world.start(two, "home", "look");
+        let ticket = world.start(one, "home", "add");
+        assert_eq!(world.answer(one, ticket), None, "somebody reads");
+        world.other_store(0);
+        world.pass(Duration::from_secs(2));
+        let answer = world.answer(one, ticket);
+        assert_eq!(answer, Some(Err(CallError::NotRun(NotRun::Conflict))), "{manager}");
+    }
+}

@@ -69,6 +69,8 @@ pub enum Broken {
     ExecuteThenInvalidate,
     CommitOverOthers,
     BelieveTheStamp,
+    ServeWhatWasKept,
+    AnswerBeforeKept,
 }
 
 /// Who leaves the rule out.
@@ -100,7 +102,7 @@ struct Variant {
 }
 
 /// All that can be taken out, in the order in which they are listed.
-const VARIANTS: [Variant; 48] = [
+const VARIANTS: [Variant; 50] = [
     Variant {
         broken: Broken::SkipReadValidation,
         name: "skip-read-validation",
@@ -452,7 +454,7 @@ const VARIANTS: [Variant; 48] = [
         rule: "a device of the service counts its lease from when it hears of it, and not from when it asked",
         place: Where::Kernel(BrokenKernel::CountFromReceipt),
         needs: Needs::Objects,
-        seeds: Some(121..=180),
+        seeds: Some(1..=60),
     },
     Variant {
         broken: Broken::SnapshotWhileRunning,
@@ -483,6 +485,22 @@ const VARIANTS: [Variant; 48] = [
         name: "believe-the-stamp",
         rule: "the user that a device writes into its calls is believed",
         place: Where::Kernel(BrokenKernel::BelieveTheStamp),
+        needs: Needs::Objects,
+        seeds: Some(1..=60),
+    },
+    Variant {
+        broken: Broken::ServeWhatWasKept,
+        name: "serve-what-was-kept",
+        rule: "an object that an earlier process of a device has kept is served without a commit of the next one",
+        place: Where::Kernel(BrokenKernel::ServeWhatWasKept),
+        needs: Needs::Objects,
+        seeds: Some(201..=260),
+    },
+    Variant {
+        broken: Broken::AnswerBeforeKept,
+        name: "answer-before-kept",
+        rule: "a device answers a write before its disk has the state",
+        place: Where::Hosts,
         needs: Needs::Objects,
         seeds: Some(1..=60),
     },

@@ -9,6 +9,7 @@ mod clients;
 mod clock;
 mod commits;
 mod device_node;
+mod disks;
 mod faults;
 mod happened;
 mod kinds;

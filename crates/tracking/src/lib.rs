@@ -31,5 +31,6 @@ mod tests;
 pub use interface::{Ask, AskId, Input, News, Output, Settings, Told};
 pub use iolite_values::Bucket;
 pub use leases::{LEASE, RENEW_EVERY};
+pub use objects::right_name;
 pub use tables::{BUCKETS_TABLE, NODES_TABLE, OBJECTS_TABLE};
 pub use tracking::Tracking;

@@ -228,6 +228,7 @@ fn read_places(text: &str) -> Result<Vec<NodeId>, Unreadable> {
     text.split_whitespace().map(|place| node_of_text(place).ok_or(Unreadable)).collect()
 }
 
+/// The word for a right, as it stands above a class.
 pub fn right_name(right: DeviceRight) -> &'static str {
     match right {
         DeviceRight::Call => "call",

@@ -166,6 +166,25 @@ impl Camera {
     }
 }
 
+/// Devices have copies of it, and never the object.
+#[sapphire(name = "Notice", managers = [ConsistentCaching, KeepInCloud], devices = "hold")]
+#[derive(Default)]
+struct Notice {
+    text: String,
+}
+
+#[sapphire::methods]
+impl Notice {
+    fn put(&mut self, text: String) {
+        self.text = text;
+    }
+
+    #[read]
+    fn text(&self) -> String {
+        self.text.clone()
+    }
+}
+
 /// The class, as programs of another age know it.
 mod other {
     use super::*;
@@ -303,6 +322,20 @@ async fn a_device_calls_an_object_of_another_device() {
     holder.stop().await.expect("it stops");
     let gone = far.shoot().await.expect_err("its host has ended");
     assert_eq!((gone.ran(), own.shoot().await), (Ran::No, Err(CallError::NotRun(NotRun::Unreachable))), "{gone}");
+}
+
+#[tokio::test]
+async fn an_object_that_is_kept_in_the_cloud_begins_there_also_for_a_device_that_may_hold_copies() {
+    let server = Host::embedded().class::<Notice>().start().await.expect("it starts");
+    let device = Host::connect(server.url(), server.token()).class::<Notice>();
+    let device = device.start().await.expect("it is let in");
+    let board = device.create("board", Notice::default()).await.expect("it begins at the server");
+    board.put("open".into()).await.expect("it ran");
+    assert_eq!(board.text().await, Ok("open".into()));
+    device.stop().await.expect("it stops");
+    let board: Ref<Notice> = server.find("board").await.expect("an answer").expect("it is there");
+    assert_eq!(board.text().await, Ok("open".into()));
+    server.stop().await.expect("it stops");
 }
 
 #[tokio::test]

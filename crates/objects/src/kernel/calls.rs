@@ -326,10 +326,11 @@ impl Kernel {
             let rpc = open.rpc.clone();
             return self.arrive(Source::Own(key), rpc);
         }
+        let why = self.is_left(object).unwrap_or(NotRun::Unreachable);
         if !self.instances.is_here(object) {
-            self.emit(KernelOutput::Missing(object.clone(), epoch));
+            self.missing(object.clone(), epoch);
         }
-        self.finish(key, Err(CallError::NotRun(NotRun::Unreachable)));
+        self.finish(key, Err(CallError::NotRun(why)));
     }
 
     pub(super) fn on_answered(&mut self, number: u64, answer: Answer) {

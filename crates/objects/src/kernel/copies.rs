@@ -10,13 +10,13 @@ use super::{Kernel, KernelOutput};
 use crate::ToApp;
 use crate::executor::OpId;
 use crate::limits::INSTANCES_MAX;
-use crate::managers::{Layers, Reply};
+use crate::managers::{Layers, Loaded, Reply};
 
 impl Kernel {
     /// A manager has this node keep a copy of this state, in place of the one that it has.
     pub(super) fn make_copy(&mut self, op: OpId, object: &ObjectName, state: Vec<u8>) {
         if self.instances.stage(object) == Some(Stage::Copy) {
-            return self.enqueue_state(op, object, What::Load(state));
+            return self.enqueue_state(op, object, What::Load(Loaded { state, is_aside: false }));
         }
         let declared = self.class(object.class()).map(|class| class.declared.clone());
         let problem = match &declared {
@@ -30,7 +30,7 @@ impl Kernel {
             return self.chains.tasks.answer(op, Reply::State(Err(problem)));
         };
         self.instances.load(object, declared, Layers::none(), ObjectEpoch(0), Stage::Copying(op));
-        self.emit(KernelOutput::App(ToApp::Restore { object: object.clone(), state }));
+        self.emit(KernelOutput::App(ToApp::Restore { object: object.clone(), state, keep: None }));
     }
 
     /// The app has made a copy, or cannot.

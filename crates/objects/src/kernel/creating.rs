@@ -55,7 +55,9 @@ impl Kernel {
     }
 
     fn create_here(&mut self, ticket: Ticket, begin: Begin, state: Vec<u8>) {
-        let refused = if self.class(begin.object.class()).is_none() {
+        let refused = if self.is_left(&begin.object).is_some() {
+            return self.was_there(ticket, begin.object);
+        } else if self.class(begin.object.class()).is_none() {
             Some(NotRun::NoHostForClass)
         } else if self.instances.is_here(&begin.object) || self.instances.is_copy(&begin.object) {
             return self.was_there(ticket, begin.object);
@@ -73,10 +75,10 @@ impl Kernel {
         let object = begin.object.clone();
         self.instances.load(&object, begin.declared.clone(), layers, ObjectEpoch(0), Stage::Beginning);
         self.creating.here.insert(object.clone(), Beginning { ticket, begin });
-        self.emit(KernelOutput::App(ToApp::Restore { object, state }));
+        self.emit(KernelOutput::App(ToApp::Restore { object, state, keep: Some(ObjectEpoch(0)) }));
     }
 
-    /// The object is here, or begins here at the moment; or a copy is, whose object is there as far as this node knows.
+    /// The object is here, or begins here at the moment; or a copy is, whose object is there as far as this node knows; or an earlier process has kept it.
     fn was_there(&mut self, ticket: Ticket, object: ObjectName) {
         let number = self.number();
         self.creating.asked.insert(number, Asked::IsThere(ticket, object.clone()));
@@ -139,8 +141,9 @@ impl Kernel {
             Some(Asked::IsThere(ticket, object)) => {
                 let created = match answer {
                     TrackAnswer::Unknown | TrackAnswer::Lost => {
-                        // A copy does not keep an object from being begun anew.
+                        // A copy does not keep an object from being begun anew, and neither does one that cannot be served.
                         self.discard_copy(&object);
+                        self.left.remove(&object);
                         Err(CallError::NotRun(NotRun::Busy))
                     }
                     TrackAnswer::Found(_) | TrackAnswer::Begun(_) | TrackAnswer::Refused(_) => created(answer),

@@ -10,6 +10,7 @@ use crate::{Broken, ToApp};
 
 impl Kernel {
     pub(super) fn on_hold(&mut self, id: IncomingId, begin: Begin, epoch: ObjectEpoch, state: Vec<u8>) {
+        self.give_way(&begin.object, epoch);
         let class = self.class(begin.object.class());
         let refused = match class {
             None => Some(NotRun::NoHostForClass),
@@ -30,7 +31,17 @@ impl Kernel {
         };
         self.discard_copy(&begin.object);
         self.instances.load(&begin.object, begin.declared, layers, epoch, Stage::Loading(id));
-        self.emit(KernelOutput::App(ToApp::Restore { object: begin.object, state }));
+        self.emit(KernelOutput::App(ToApp::Restore { object: begin.object, state, keep: Some(epoch) }));
+    }
+
+    /// An object that was kept for a move waits until that is decided. Its owner moves it again only when the move was refused.
+    fn give_way(&mut self, object: &ObjectName, epoch: ObjectEpoch) {
+        if let Some((Stage::Held, before)) = self.instances.standing(object)
+            && self.instances.was_kept(object)
+            && before <= epoch
+        {
+            self.remove_instance(object);
+        }
     }
 
     pub(super) fn on_restored(&mut self, object: &ObjectName, restored: Result<(), String>) {
@@ -90,8 +101,11 @@ impl Kernel {
         }
     }
 
-    /// A new object is held for whatever epoch its row gets.
+    /// A new object is held for whatever epoch its row gets. One that was kept was held for an earlier process.
     fn is_held_for(&self, object: &ObjectName, epoch: ObjectEpoch) -> bool {
+        if self.instances.was_kept(object) {
+            return false;
+        }
         match self.instances.standing(object) {
             Some((Stage::Held | Stage::Loading(_), held)) => held == ObjectEpoch(0) || held == epoch,
             Some(_) | None => false,

@@ -12,7 +12,7 @@ use super::calls::CallKey;
 use super::moving::Going;
 use crate::RunId;
 use crate::executor::{OpId, TaskId};
-use crate::managers::Layers;
+use crate::managers::{Layers, Loaded};
 use crate::table::Table;
 
 #[derive(Debug, Default)]
@@ -36,6 +36,8 @@ pub(super) struct Instance {
     pub layers: Layers,
     /// Whether its managers were told that it is here.
     pub is_created: bool,
+    /// Whether an earlier process has kept it, and its row is not known.
+    was_kept: bool,
     pub reads: usize,
     pub is_written: bool,
     /// Calls that wait until the object serves.
@@ -122,7 +124,7 @@ pub(super) enum What {
     /// A manager wants the state.
     Save,
     /// A manager gives another state.
-    Load(Vec<u8>),
+    Load(Loaded),
 }
 
 /// A call that waits until the object serves.
@@ -302,6 +304,7 @@ impl Instances {
             stage,
             layers,
             is_created: false,
+            was_kept: false,
             reads: 0,
             is_written: false,
             door: VecDeque::new(),
@@ -314,6 +317,23 @@ impl Instances {
             going: None,
         };
         self.all.insert(object.clone(), instance);
+    }
+
+    pub fn was_kept(&self, object: &ObjectName) -> bool {
+        self.all.get(object).is_some_and(|own| own.was_kept)
+    }
+
+    pub fn set_kept(&mut self, object: &ObjectName, was_kept: bool) {
+        if let Some(instance) = self.all.get_mut(object) {
+            instance.was_kept = was_kept;
+        }
+    }
+
+    /// The line above its class, its managers and its epoch, as its row has them.
+    pub fn declare(&mut self, object: &ObjectName, declared: Declared, layers: Layers, epoch: ObjectEpoch) {
+        if let Some(instance) = self.all.get_mut(object) {
+            (instance.declared, instance.layers, instance.epoch) = (declared, layers, epoch);
+        }
     }
 
     pub fn set_epoch(&mut self, object: &ObjectName, epoch: ObjectEpoch) {

@@ -14,7 +14,8 @@ use iolite_wire::objects::{Answer, CallFailure, CallMode, Component, NotRun, Rpc
 use super::instances::{AtDoor, Running, Source, Stage, Waiting, What};
 use super::{IncomingId, Kernel, KernelOutput};
 use crate::limits::INSTANCE_CALLS_MAX;
-use crate::managers::Reply;
+use crate::managers::{Loaded, Reply};
+use crate::table::Table;
 use crate::{Broken, Ended, Run, RunId, ToApp};
 
 /// The reason why a manager has no state, for people.
@@ -113,6 +114,9 @@ impl Kernel {
 
     /// The object is not here. Its caller is sent where it has gone, if that is known and news.
     fn not_here(&mut self, source: Source, rpc: &Rpc) {
+        if let Some(why) = self.is_left(&rpc.object) {
+            return self.answer(source, Answer::Failed(CallFailure::NotRun(why)));
+        }
         let known = self.locations.of(&rpc.object);
         let answer = match known.filter(|(at, epoch)| Some(*at) != self.node && *epoch > rpc.epoch) {
             Some((to, epoch)) => Answer::Moved { to, epoch },
@@ -186,9 +190,11 @@ impl Kernel {
                 instance.saving.push(op);
                 self.emit(KernelOutput::App(ToApp::Save { object: object.clone() }));
             }
-            (What::Load(state), Source::Task(op)) => {
+            (What::Load(Loaded { state, is_aside }), Source::Task(op)) => {
                 instance.loading = Some(op);
-                self.emit(KernelOutput::App(ToApp::Restore { object: object.clone(), state }));
+                let is_kept = !is_aside && instance.stage != Stage::Copy;
+                let keep = is_kept.then_some(instance.epoch);
+                self.emit(KernelOutput::App(ToApp::Restore { object: object.clone(), state, keep }));
             }
             (What::Save | What::Load(_), Source::Own(_) | Source::Incoming(_)) => {
                 unreachable!("only managers want states")
@@ -303,6 +309,7 @@ impl Kernel {
     /// The node has another life: none of what was here is its any more.
     pub(super) fn fence_all(&mut self) {
         self.fence_beginnings();
+        self.left = Table::default();
         let all: Vec<ObjectName> = self.instances.all.keys().cloned().collect();
         for object in all {
             self.end_loading(&object);

@@ -36,6 +36,11 @@ impl Kernel {
         self.instances.set_due(object, Some(self.now + HELD_ASKS));
     }
 
+    /// Tracking has refused, or knows nothing yet.
+    pub(super) fn ask_soon(&mut self, object: &ObjectName) {
+        self.instances.set_due(object, Some(self.now + AGAIN));
+    }
+
     fn ask_now(&mut self, object: &ObjectName) {
         if !self.standing.asked.values().any(|asked| asked == object) {
             self.instances.set_due(object, Some(self.now));
@@ -93,7 +98,14 @@ impl Kernel {
             && self.is_own(placed)
             && !self.instances.is_here(&object)
         {
-            self.emit(KernelOutput::Missing(object, placed.epoch));
+            self.missing(object, placed.epoch);
+        }
+    }
+
+    /// The row of an object names this node, which has none. One that an earlier process has kept is not gone.
+    pub(super) fn missing(&mut self, object: ObjectName, epoch: ObjectEpoch) {
+        if self.is_left(&object).is_none() {
+            self.emit(KernelOutput::Missing(object, epoch));
         }
     }
 
@@ -105,10 +117,11 @@ impl Kernel {
         }
         let Some(object) = self.standing.asked.remove(&number) else { return false };
         match self.instances.standing(&object) {
+            Some((Stage::Held, epoch)) if self.instances.was_kept(&object) => self.kept_told(&object, epoch, answer),
             Some((Stage::Held, epoch)) => self.held_told(&object, epoch, answer),
             Some((Stage::Unsure | Stage::Keeping, _)) => match answer {
                 TrackAnswer::Lost => self.lost_told(&object),
-                TrackAnswer::Refused(_) => self.instances.set_due(&object, Some(self.now + AGAIN)),
+                TrackAnswer::Refused(_) => self.ask_soon(&object),
                 TrackAnswer::Found(_) | TrackAnswer::Begun(_) | TrackAnswer::Unknown => {
                     self.row_of_own(&object, answer);
                 }
@@ -121,7 +134,7 @@ impl Kernel {
     }
 
     /// The owner of the object is lost. If that is this node, its mark is about to go; if it stays, another node has taken the object, and was lost then.
-    fn lost_told(&mut self, object: &ObjectName) {
+    pub(super) fn lost_told(&mut self, object: &ObjectName) {
         let since = self.instances.held_since(object);
         if since.is_some_and(|since| self.now >= since + HELD) {
             return self.remove_instance(object);
@@ -129,7 +142,7 @@ impl Kernel {
         if since.is_none() {
             self.instances.doubted(object, self.now);
         }
-        self.instances.set_due(object, Some(self.now + AGAIN));
+        self.ask_soon(object);
     }
 
     /// The row of an object that is held: it is served, dropped, or asked for again.
@@ -176,7 +189,7 @@ impl Kernel {
         }
     }
 
-    fn is_own(&self, placed: &Placed) -> bool {
+    pub(super) fn is_own(&self, placed: &Placed) -> bool {
         self.node.is_some() && placed.places.first().copied() == self.node
     }
 

@@ -66,3 +66,40 @@ impl Turns {
         beside.map(|turns| turns.tasks.len() - 1).sum()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(side: Side, layer: u8) -> Layered {
+        Layered { object: ObjectName::new("Note", "a").expect("a short name"), side, layer }
+    }
+
+    #[test]
+    fn tasks_of_a_component_take_turns_in_the_order_in_which_they_asked() {
+        let (mut turns, own) = (Turns::default(), of(Side::Instance, 0));
+        let asked = [1, 2, 3].map(|task| turns.ask(own.clone(), OpId(task)));
+        assert_eq!(asked, [true, false, false]);
+        assert_eq!(turns.end(&own, OpId(2)), None, "it was not its turn, and nobody else's has come");
+        assert_eq!(turns.end(&own, OpId(1)), Some(OpId(3)));
+        assert_eq!(turns.end(&own, OpId(3)), None, "nobody waits");
+        assert!(turns.ask(own.clone(), OpId(4)), "nobody has the turn");
+        assert_eq!(turns.end(&own, OpId(4)), None);
+        assert_eq!(turns.0.len(), 0, "nothing is left of them");
+    }
+
+    #[test]
+    fn components_wait_for_none_of_another_side_or_layer_and_those_beside_the_object_are_counted() {
+        let mut turns = Turns::default();
+        for own in [of(Side::Instance, 0), of(Side::Instance, 1), of(Side::Proxy, 0)] {
+            assert!(turns.ask(own.clone(), OpId(1)), "{own:?}");
+            assert!(!turns.ask(own.clone(), OpId(2)), "{own:?}");
+        }
+        let object = of(Side::Instance, 0).object;
+        assert_eq!(turns.waiting(&object), 2, "one a layer, and none of the proxy's");
+        assert_eq!(turns.end(&of(Side::Proxy, 0), OpId(1)), Some(OpId(2)));
+        assert_eq!(turns.waiting(&object), 2);
+        assert_eq!(turns.end(&of(Side::Instance, 1), OpId(1)), Some(OpId(2)));
+        assert_eq!(turns.waiting(&object), 1);
+    }
+}

@@ -54,6 +54,14 @@ pub(crate) enum Chain {
     Coordinator,
 }
 
+/// A state that a manager gives to an object.
+#[derive(Debug)]
+pub(crate) struct Loaded {
+    pub state: Vec<u8>,
+    /// The object has it for a while only, and has its own again after that.
+    pub is_aside: bool,
+}
+
 /// Something that a component asks its kernel.
 #[derive(Debug)]
 pub(crate) enum Ask {
@@ -78,7 +86,7 @@ pub(crate) enum Ask {
     /// Say the state of what is here.
     Save,
     /// Give what is here another state.
-    Load(Vec<u8>),
+    Load(Loaded),
     /// Wait.
     Sleep(Instant),
     /// Do this beside the task that asks.
@@ -293,7 +301,12 @@ impl Kit {
     /// # Errors
     /// For people: why there is no object of such a state.
     pub async fn load(&self, state: Vec<u8>) -> Result<(), String> {
-        self.ask_state(Ask::Load(state)).await.map(drop)
+        self.ask_state(Ask::Load(Loaded { state, is_aside: false })).await.map(drop)
+    }
+
+    /// The same for a while, until another state is loaded: the object's node does not keep it over its end.
+    pub(crate) async fn load_aside(&self, state: Vec<u8>) -> Result<(), String> {
+        self.ask_state(Ask::Load(Loaded { state, is_aside: true })).await.map(drop)
     }
 
     /// Keeps a copy of this state at this node, in place of the one that it has (`setReplica`).

@@ -1,13 +1,13 @@
 //! One caller at a time has the object, and its methods run there.
 //!
 //! Promise: who holds the lease reads and writes without asking anybody. What it wrote is at the owner before its caller has a result. Another caller gets the
-//! lease when it is over, or is told that it is not to be had.
+//! lease when it is over, or is told that it is not to be had. The first who was told so comes next: for a quarter of a lease, the holder gets no further one.
 //! A holder counts its lease from when it asked for it, and the owner an eighth longer from when it gave it. So a holder that stood still serves nothing
 //! of which the owner thinks that it is over. An owner that got the object from another one does not know what that one has given: it gives no lease, and runs
 //! no call, until all of those are over.
 //! A holder has no lease while a write of its own is on its way: if its caller gives it up, the copy may have what the owner never gets.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use iolite_machine::Instant;
@@ -52,7 +52,7 @@ impl Manager for LeaseCaching {
 
     fn instance(&self, settings: &Settings) -> Option<Arc<dyn InstanceManager>> {
         let length = Duration::from_millis(settings.get(LEASE));
-        Some(Arc::new(Owner { length, given: Mutex::new(Given { number: (0, 0), to: None }) }))
+        Some(Arc::new(Owner { length, given: Mutex::default() }))
     }
 }
 
@@ -135,36 +135,60 @@ struct Owner {
     given: Mutex<Given>,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Given {
     number: Number,
     to: Option<(NodeId, Instant)>,
+    /// The first that was refused since.
+    next: Option<Asker>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Asker {
+    /// A node that wants the lease.
+    Node(NodeId),
+    /// Nodes that keep no copies.
+    Plain,
 }
 
 impl Owner {
-    fn given(&self) -> Given {
-        *self.given.lock().unwrap_or_else(PoisonError::into_inner)
+    fn given(&self) -> MutexGuard<'_, Given> {
+        self.given.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn is_given_to_other(&self, now: Instant, node: Option<NodeId>) -> bool {
-        self.given().to.is_some_and(|(to, until)| Some(to) != node && now < until)
+    /// Whether the object is free for this one, who otherwise comes next: for a quarter of a lease after the one that is given, nobody else does.
+    fn admits(&self, now: Instant, asker: Asker) -> bool {
+        let mut given = self.given();
+        let Some((to, until)) = given.to else { return true };
+        let is_holder = asker == Asker::Node(to);
+        let is_admitted = if now < until {
+            is_holder && given.next.is_none()
+        } else {
+            given.next.is_none_or(|next| next == asker) || now >= until + self.length / 4
+        };
+        if is_admitted {
+            given.next = None;
+        } else if !is_holder {
+            given.next.get_or_insert(asker);
+        }
+        is_admitted
     }
 
     async fn give(&self, kit: &Kit, node: NodeId) -> MessageResult {
         let _turn = kit.turn().await;
-        if self.is_given_to_other(kit.now(), Some(node)) {
+        if !self.admits(kit.now(), Asker::Node(node)) {
             return Err(NotRun::LeaseUnavailable);
         }
         let state = kit.save().await.map_err(NotRun::BadArguments)?;
         let number = (kit.epoch().0, self.given().number.1 + 1);
         let until = kit.now() + self.length + self.length / 8;
-        *self.given.lock().unwrap_or_else(PoisonError::into_inner) = Given { number, to: Some((node, until)) };
+        *self.given() = Given { number, to: Some((node, until)), next: None };
         Ok(message::write(&Lease { number, state }))
     }
 
     async fn take(&self, kit: &Kit, node: NodeId, lease: Number, state: Vec<u8>) -> MessageResult {
         let _turn = kit.turn().await;
-        let given = self.given();
+        let given = *self.given();
         if given.number != lease || given.to.is_none_or(|(to, until)| to != node || kit.now() >= until) {
             return Err(NotRun::Conflict);
         }
@@ -179,7 +203,7 @@ impl InstanceManager for Owner {
             // In its first epoch the object has had no other owner.
             if kit.epoch().0 > 1 {
                 let to = Some((kit.node(), kit.now() + self.length + self.length / 8));
-                self.given.lock().unwrap_or_else(PoisonError::into_inner).to = to;
+                self.given().to = to;
             }
         })
     }
@@ -191,7 +215,7 @@ impl InstanceManager for Owner {
                 Ok(turn) => turn,
                 Err(failure) => return Answer::Failed(failure),
             };
-            if self.is_given_to_other(kit.now(), None) {
+            if !self.admits(kit.now(), Asker::Plain) {
                 return Answer::Failed(CallFailure::NotRun(NotRun::LeaseUnavailable));
             }
             kit.clone().next(call).await

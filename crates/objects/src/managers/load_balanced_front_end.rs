@@ -138,10 +138,7 @@ impl Proxy for Spreads {
 
     fn on_message(self: Arc<Self>, kit: Kit, said: Message) -> Later<MessageResult> {
         Box::pin(async move {
-            // Coordinators are at servers.
-            if !matches!(said.from.name, NodeName::Server(_)) {
-                return Err(NotRun::NotPermitted);
-            }
+            check_is_coordinator(&said)?;
             match message::read_or_refuse(&said.body)? {
                 Say::Have if kit.has_copy() => Ok(Vec::new()),
                 Say::Have => Err(NotRun::Unreachable),
@@ -152,12 +149,23 @@ impl Proxy for Spreads {
     }
 }
 
+/// Coordinators are at servers, and nobody else is told a state or told to take one.
+fn check_is_coordinator(said: &Message) -> Result<(), NotRun> {
+    match said.from.name {
+        NodeName::Server(_) => Ok(()),
+        NodeName::Device(_) => Err(NotRun::NotPermitted),
+    }
+}
+
 /// Beside the object itself.
 struct Original;
 
 impl InstanceManager for Original {
-    fn on_message(self: Arc<Self>, kit: Kit, _said: Message) -> Later<MessageResult> {
-        Box::pin(async move { kit.save().await.map_err(NotRun::BadArguments) })
+    fn on_message(self: Arc<Self>, kit: Kit, said: Message) -> Later<MessageResult> {
+        Box::pin(async move {
+            check_is_coordinator(&said)?;
+            kit.save().await.map_err(NotRun::BadArguments)
+        })
     }
 }
 

@@ -108,6 +108,14 @@ impl Server {
         }
     }
 
+    /// Another store has taken the place of the one that was asked: an answer of that one says nothing of this one, and nothing is asked again.
+    pub(super) fn end_asked(&mut self) {
+        let asked = std::mem::take(&mut self.asked).into_values();
+        for (asked, question) in asked.chain(std::mem::take(&mut self.in_doubt)).collect::<Vec<_>>() {
+            self.answered(asked, question, Tracked::Track(TrackAnswer::Refused(NotRun::Conflict)));
+        }
+    }
+
     fn answered(&mut self, asked: Asked, question: TrackAsk, tracked: Tracked) {
         match asked {
             Asked::By(asker) => self.tell(asker, track_answer(tracked)),
@@ -120,7 +128,8 @@ impl Server {
                 self.refuse_waiting();
                 self.register_at = Some(self.now.instant + REGISTER_AGAIN);
             }
-            Asked::Device(session) => self.not_registered(session, tracked == Tracked::Elsewhere),
+            Asked::Device(session) if tracked == Tracked::Elsewhere => self.not_registered(session, true),
+            Asked::Device(session) => self.registration_in_doubt(session, &question),
             Asked::Placed(object) => {
                 if !self.claims_row(&object, &tracked) {
                     self.placed_told(&object, track_answer(tracked));
@@ -148,7 +157,7 @@ impl Server {
     fn on_registered(&mut self, id: AskId, node: NodeId, lapses: u64) {
         match self.asked.remove(&id) {
             Some((Asked::Own, _)) => self.own_registered(node, lapses),
-            Some((Asked::Device(session), _)) => self.device_registered(session, node, lapses),
+            Some((Asked::Device(session), question)) => self.device_registered(session, node, lapses, &question),
             Some((
                 Asked::By(_)
                 | Asked::IsThere(_)

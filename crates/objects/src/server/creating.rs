@@ -94,9 +94,9 @@ impl Server {
             | TrackAnswer::Refused(_) => answer,
         };
         match &answer {
-            TrackAnswer::Begun(placed) => self.serve_at(node, object.clone(), placed.epoch),
+            TrackAnswer::Begun(placed) => self.decided(node, object.clone(), placed.epoch, true),
             TrackAnswer::Found(_) | TrackAnswer::Unknown | TrackAnswer::Lost | TrackAnswer::Refused(_) => {
-                self.drop_at(node, object.clone(), NEW);
+                self.decided(node, object.clone(), NEW, false);
             }
         }
         self.end_creation(object, answer);

@@ -130,30 +130,24 @@ impl Server {
         }
     }
 
-    /// The node's epoch is committed.
-    pub(super) fn serve_at(&mut self, node: NodeId, object: ObjectName, epoch: ObjectEpoch) {
+    /// A node hears whether the epoch in which it is to serve an object is committed. One that nobody reaches asks tracking when it is back.
+    pub(super) fn decided(&mut self, node: NodeId, object: ObjectName, epoch: ObjectEpoch, is_committed: bool) {
         if Some(node) == self.kernel.node() {
-            return self.kernel.handle(self.now, KernelInput::Serve { object, epoch });
+            let told =
+                if is_committed { KernelInput::Serve { object, epoch } } else { KernelInput::Drop { object, epoch } };
+            return self.kernel.handle(self.now, told);
         }
         if let Some(session) = self.sessions.of_node(node) {
-            return self.send(session, ToDevice::Serve { object, epoch });
+            let told = if is_committed { ToDevice::Serve { object, epoch } } else { ToDevice::Drop { object, epoch } };
+            return self.send(session, told);
         }
         if let Some(link) = self.link_to(node) {
-            self.tell_peer(link, PeerMessage::Serve { to: node, object, epoch });
-        }
-        // Nobody reaches it: it asks tracking when it is back.
-    }
-
-    /// The node's epoch is not going to be committed.
-    pub(super) fn drop_at(&mut self, node: NodeId, object: ObjectName, epoch: ObjectEpoch) {
-        if Some(node) == self.kernel.node() {
-            return self.kernel.handle(self.now, KernelInput::Drop { object, epoch });
-        }
-        if let Some(session) = self.sessions.of_node(node) {
-            return self.send(session, ToDevice::Drop { object, epoch });
-        }
-        if let Some(link) = self.link_to(node) {
-            self.tell_peer(link, PeerMessage::Drop { to: node, object, epoch });
+            let told = if is_committed {
+                PeerMessage::Serve { to: node, object, epoch }
+            } else {
+                PeerMessage::Drop { to: node, object, epoch }
+            };
+            self.tell_peer(link, told);
         }
     }
 }

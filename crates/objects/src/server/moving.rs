@@ -88,27 +88,19 @@ impl Server {
     pub(super) fn move_told(&mut self, object: &ObjectName, tracked: Tracked) {
         let Some(going) = self.moves.open.get(object) else { return };
         let (from, to) = (going.from, going.to);
-        let has_moved = match &tracked {
-            // It stands where it was to go: the first answer was lost.
-            Tracked::Moved(placed) | Tracked::Stands(placed) => has_moved(placed, from, to),
-            Tracked::Track(_)
-            | Tracked::Removed
-            | Tracked::At(_)
-            | Tracked::Registered(..)
-            | Tracked::Lost
-            | Tracked::Listed(_)
-            | Tracked::Recalled(_)
-            | Tracked::Remembered
-            | Tracked::Elsewhere
-            | Tracked::InDoubt => false,
-        };
-        if has_moved {
-            self.moved += 1;
-            self.serve_at(to, object.clone(), from.next());
-        } else {
-            self.drop_at(to, object.clone(), from.next());
+        let answer = track_answer(tracked);
+        // It may stand where it was to go: the first answer was lost.
+        let is_there = matches!(&answer, TrackAnswer::Found(placed) if has_moved(placed, from, to));
+        self.moved += u64::from(is_there);
+        self.decided(to, object.clone(), from.next(), is_there);
+        self.end_move(object, answer);
+    }
+
+    /// Another store has taken the place of the one in which these were to be decided, and may have the same epochs.
+    pub(super) fn end_moves(&mut self) {
+        for going in std::mem::take(&mut self.moves.open).into_values() {
+            self.tell(going.asker, TrackAnswer::Refused(NotRun::Conflict));
         }
-        self.end_move(object, track_answer(tracked));
     }
 
     fn end_move(&mut self, object: &ObjectName, answer: TrackAnswer) {

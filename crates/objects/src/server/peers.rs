@@ -161,10 +161,10 @@ impl Server {
             PeerMessage::Hold { to, hold } => self.on_peer_hold(link, to, hold),
             PeerMessage::Held { number, held } => drop(self.held(HoldKey::Peer(link, number), held)),
             PeerMessage::Serve { to, object, epoch } if is_own_store && self.is_here(to) => {
-                self.serve_at(to, object, epoch);
+                self.decided(to, object, epoch, true);
             }
             PeerMessage::Drop { to, object, epoch } if is_own_store && self.is_here(to) => {
-                self.drop_at(to, object, epoch);
+                self.decided(to, object, epoch, false);
             }
             PeerMessage::Serve { .. } | PeerMessage::Drop { .. } => {}
             PeerMessage::Part { number, part } => {

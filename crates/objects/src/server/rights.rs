@@ -5,10 +5,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use iolite_values::{NodeId, ObjectName};
+use iolite_values::{NodeId, ObjectEpoch, ObjectName};
 use iolite_wire::objects::{Answer, Begin, CallFailure, NotRun, Rpc, ToDevice, TrackAnswer};
 
-use super::asking::Asked;
+use super::asking::{Asked, Claimed};
 use super::holds::{HoldFor, ToHold};
 use super::{Asker, MayId, Server, ServerOutput, SessionId, TrackAsk};
 
@@ -40,6 +40,7 @@ pub(super) enum Guarded {
     Begin { number: u64, begin: Begin },
     Create { number: u64, begin: Begin, state: Vec<u8> },
     Hold(HoldFor, Box<ToHold>),
+    Keep { number: u64, object: ObjectName, epoch: ObjectEpoch },
 }
 
 impl Server {
@@ -81,6 +82,9 @@ impl Server {
                 }
             }
             Guarded::Create { number, begin, state } => self.place(Asker::Session(session, number), begin, state),
+            Guarded::Keep { number, object, epoch } => {
+                self.on_claim(session, object, epoch, Claimed::Keep { number });
+            }
         }
     }
 
@@ -91,7 +95,7 @@ impl Server {
                 let answer = Answer::Failed(CallFailure::NotRun(NotRun::NotPermitted));
                 self.relayed(Asker::Session(session, number), answer);
             }
-            Guarded::Begin { number, .. } | Guarded::Create { number, .. } => {
+            Guarded::Begin { number, .. } | Guarded::Create { number, .. } | Guarded::Keep { number, .. } => {
                 self.refuse(session, number, NotRun::NotPermitted);
             }
         }

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use iolite_values::{DeviceRight, NodeId, NodeName, ObjectEpoch, ObjectName};
+use iolite_values::{DeviceRight, NodeId, NodeLife, NodeName, ObjectEpoch, ObjectName};
 use iolite_wire::message::{Goodbye, GoodbyeReason};
 use iolite_wire::objects::{
     Answer, Begin, CallFailure, Component, DeviceHello, DeviceWelcome, FromDevice, NotRun, OBJECTS_PROTOCOL_VERSION,
@@ -293,7 +293,10 @@ impl Server {
         self.end(session, GoodbyeReason::Unavailable, "the store cannot be reached: connect again later".to_owned());
     }
 
-    pub(super) fn device_registered(&mut self, session: SessionId, node: NodeId, lapses: u64) {
+    pub(super) fn device_registered(&mut self, session: SessionId, node: NodeId, lapses: u64, question: &TrackAsk) {
+        if !self.is_registering(session) {
+            return self.went_unregistered(node, question);
+        }
         let (Some(Session::Registering { hello, caller, .. }), Some(server), Some(store)) =
             (self.sessions.all.get(&session), self.kernel.node(), self.store)
         else {
@@ -323,6 +326,29 @@ impl Server {
         let version = OBJECTS_PROTOCOL_VERSION;
         self.send(session, ToDevice::Welcome(DeviceWelcome { version, store, device: node, server, lapses }));
         self.tell_classes();
+    }
+
+    fn is_registering(&self, session: SessionId) -> bool {
+        matches!(self.sessions.all.get(&session), Some(Session::Registering { .. }))
+    }
+
+    /// A node is registered, or may be, by a connection that is over: nobody else counts how long it is away.
+    fn went_unregistered(&mut self, node: NodeId, question: &TrackAsk) {
+        if let TrackAsk::Register { connection, .. } = question
+            && self.sessions.of_node(node).is_none()
+        {
+            self.went(node, *connection);
+        }
+    }
+
+    /// A node may be registered, or not.
+    pub(super) fn registration_in_doubt(&mut self, session: SessionId, question: &TrackAsk) {
+        if let TrackAsk::Register { name, known, .. } = question
+            && *known != NodeLife(0)
+        {
+            self.went_unregistered(NodeId { name: *name, life: *known }, question);
+        }
+        self.not_registered(session, false);
     }
 
     fn on_open_message(&mut self, session: SessionId, message: FromDevice) {
@@ -361,9 +387,7 @@ impl Server {
                     self.on_claim(session, object, epoch, Claimed::Move { number, begin, to, state });
                 }
             }
-            FromDevice::Keep { number, object, epoch } => {
-                self.on_claim(session, object, epoch, Claimed::Keep { number });
-            }
+            FromDevice::Keep { number, object, epoch } => self.on_device_keep(session, number, object, epoch),
             FromDevice::Missing { object, epoch } => self.on_claim(session, object, epoch, Claimed::Missing),
             FromDevice::Ping { number } => self.send(session, ToDevice::Pong { number }),
             FromDevice::Part { number, part } => {
@@ -386,7 +410,15 @@ impl Server {
         }
     }
 
-    fn on_claim(&mut self, session: SessionId, object: ObjectName, epoch: ObjectEpoch, says: Claimed) {
+    /// A device of a user has an object from now on, also if it had it before.
+    fn on_device_keep(&mut self, session: SessionId, number: u64, object: ObjectName, epoch: ObjectEpoch) {
+        if self.sessions.serves(session) {
+            return self.on_claim(session, object, epoch, Claimed::Keep { number });
+        }
+        self.guard(session, object.clone(), Right::Hold, Guarded::Keep { number, object, epoch });
+    }
+
+    pub(super) fn on_claim(&mut self, session: SessionId, object: ObjectName, epoch: ObjectEpoch, says: Claimed) {
         if let Some(node) = self.sessions.node(session) {
             self.claim(Claim { session, node, object, epoch, says });
         }

@@ -8,8 +8,8 @@ use std::time::Duration;
 use iolite_machine::{Instant, Machine, Now, WallTime};
 use iolite_objects::{
     AskId, Broken, Call, CallError, CallResult, Class, Created, Device, DeviceInput, DeviceOutput, DeviceSettings,
-    Ended, FromApp, LetIn, LinkState, PeerEvent, PeerLink, Placing, Run, RunId, Server, ServerInput, ServerOutput,
-    ServerSettings, SessionEvent, SessionId, Ticket, ToApp, TrackAsk, Tracked,
+    Ended, FromApp, KeptObject, LetIn, LinkState, PeerEvent, PeerLink, Placing, Resumed, Run, RunId, Server,
+    ServerInput, ServerOutput, ServerSettings, SessionEvent, SessionId, Ticket, ToApp, TrackAsk, Tracked,
 };
 use iolite_values::{
     Bucket, CoordinatorId, DeviceRight, Id, NodeId, NodeLife, NodeName, ObjectEpoch, ObjectName, StoreIncarnation,
@@ -68,6 +68,7 @@ struct NodeRow {
     serves: bool,
     is_lost: bool,
     lapses: u64,
+    connection: u64,
 }
 
 pub struct Peer {
@@ -84,6 +85,9 @@ pub struct Peer {
 #[derive(Default)]
 pub struct App {
     pub objects: BTreeMap<ObjectName, u64>,
+    /// The epochs of objects whose states are kept, and what is on the disk.
+    pub epochs: BTreeMap<ObjectName, ObjectEpoch>,
+    pub kept: BTreeMap<ObjectName, (ObjectEpoch, u64)>,
     pub open: BTreeMap<RunId, Run>,
     pub answered: BTreeMap<Ticket, CallResult>,
     pub created: BTreeMap<Ticket, Result<Created, CallError>>,
@@ -95,6 +99,14 @@ pub struct App {
     /// The app makes objects later, when it is told to.
     pub is_slow: bool,
     pub late: Vec<ObjectName>,
+}
+
+impl App {
+    fn keep(&mut self, object: &ObjectName) {
+        if let (Some(epoch), Some(number)) = (self.epochs.get(object), self.objects.get(object)) {
+            self.kept.insert(object.clone(), (*epoch, *number));
+        }
+    }
 }
 
 pub fn object(id: &str) -> ObjectName {
@@ -401,6 +413,35 @@ impl World {
         self.settle();
     }
 
+    /// The process of a device ends without a word, and another one goes on with its life and with what it kept.
+    pub fn resume(&mut self, device: usize) {
+        self.resume_without(device, &[]);
+    }
+
+    /// The same, with an app that cannot make these objects again.
+    pub fn resume_without(&mut self, device: usize, left: &[&str]) {
+        let NodeId { name, life } = self.node(At::Device(device));
+        let serves = self.nodes.get(&name).is_some_and(|row| row.serves);
+        let kept = std::mem::take(&mut self.app(At::Device(device)).kept);
+        let named = |(object, (epoch, _)): (&ObjectName, &(ObjectEpoch, u64))| KeptObject {
+            object: object.clone(),
+            epoch: *epoch,
+        };
+        let left: Vec<_> = left.iter().map(|id| (object(id), 7)).collect();
+        let is_made = |of: &(&ObjectName, &(ObjectEpoch, u64))| left.iter().all(|(left, _)| left != of.0);
+        let made = kept.iter().filter(is_made).map(named).collect();
+        let resumed = Resumed { life, store: STORE, connections: 1_000, kept: made, left: left.clone() };
+        let kept_here = kept.iter().filter(is_made);
+        let objects = kept_here.map(|(object, (_, number))| (object.clone(), *number)).collect();
+        let epochs = kept.iter().map(|(object, (epoch, _))| (object.clone(), *epoch)).collect();
+        let mut settings =
+            DeviceSettings { resumed: Some(resumed), broken: self.broken, ..settings(device, serves, true, 7000) };
+        settings.classes.iter_mut().for_each(|class| class.declared.managers.clone_from(&self.managers));
+        self.devices[device].device = Device::new(self.now, settings);
+        self.apps.insert(At::Device(device), App { objects, epochs, kept, ..App::default() });
+        self.settle();
+    }
+
     /// A server hears that its link with the other one has ended.
     pub fn unlink(&mut self, server: usize) {
         self.servers[server].handle(self.now, ServerInput::Peer(PeerLink(1), PeerEvent::Closed));
@@ -456,8 +497,37 @@ impl World {
         }
     }
 
+    /// Tracking answers until the next question is to keep a coordinator's memory.
+    pub fn track_to_memory(&mut self) {
+        while !matches!(self.asked.front().expect("a memory is to be kept").2, TrackAsk::Remember { .. }) {
+            self.track_next();
+        }
+    }
+
+    /// Tracking answers the last question, and no other one.
+    pub fn track_last(&mut self) {
+        if let Some((server, id, question)) = self.asked.pop_back() {
+            self.tracking(server, id, question);
+            self.settle();
+        }
+    }
+
     /// The store begins anew, and what it was asked is not answered.
     pub fn lose_answers(&mut self, happened: bool) {
+        self.answer_in_doubt(happened);
+        for server in &mut self.servers {
+            server.handle(self.now, ServerInput::Ready(STORE));
+        }
+        self.settle();
+    }
+
+    /// The same, and no server hears that the store is there again.
+    pub fn doubt_answers(&mut self, happened: bool) {
+        self.answer_in_doubt(happened);
+        self.settle();
+    }
+
+    fn answer_in_doubt(&mut self, happened: bool) {
         for (server, id, question) in std::mem::take(&mut self.asked) {
             if happened {
                 self.tracked(server, question);
@@ -465,10 +535,6 @@ impl World {
             self.servers[server].handle(self.now, ServerInput::Tracked(id, Tracked::InDoubt));
         }
         self.tracking_waits = false;
-        for server in &mut self.servers {
-            server.handle(self.now, ServerInput::Ready(STORE));
-        }
-        self.settle();
     }
 
     /// Tracking never answers what it was asked so far.
@@ -479,14 +545,23 @@ impl World {
     fn perform(&mut self, at: At, output: ToApp) {
         let app = self.apps.entry(at).or_default();
         match output {
-            ToApp::Restore { object, state } => {
+            ToApp::Restore { object, state, keep } => {
                 app.objects.insert(object.clone(), state[0].into());
+                app.epochs.remove(&object);
+                if let Some(epoch) = keep {
+                    app.epochs.insert(object.clone(), epoch);
+                    app.keep(&object);
+                }
                 if app.is_slow {
                     return app.late.push(object);
                 }
                 self.tell(at, FromApp::Restored { object, restored: Ok(()) });
             }
-            ToApp::Forget { object } => drop(app.objects.remove(&object)),
+            ToApp::Forget { object } => {
+                app.objects.remove(&object);
+                app.epochs.remove(&object);
+                app.kept.remove(&object);
+            }
             ToApp::Save { object } => {
                 let mut state = vec![*app.objects.get(&object).expect("it is here") as u8];
                 state.resize(state.len() + app.padding, 0);
@@ -499,7 +574,9 @@ impl World {
                 let ended = match of.method.as_str() {
                     "add" => {
                         *number += 1;
-                        Ended::Returned(vec![*number as u8])
+                        let number = *number as u8;
+                        app.keep(&of.object);
+                        Ended::Returned(vec![number])
                     }
                     "fail" => Ended::Threw(vec![13]),
                     "get" => Ended::Returned(vec![*number as u8]),
@@ -628,6 +705,7 @@ fn settings(at: usize, serves: bool, has_class: bool, kernels: u128) -> DeviceSe
         kernel: Id::from_u128(kernels + at as u128),
         token: "token".into(),
         serves,
+        resumed: None,
         classes: if has_class { vec![class(DeviceRight::Hold)] } else { Vec::new() },
         managers: Vec::new(),
         broken: Broken::Nothing,

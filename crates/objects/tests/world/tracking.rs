@@ -96,17 +96,17 @@ impl World {
                 let row = self.nodes.get(&node.name).filter(|row| row.life == node.life && !row.is_lost);
                 Tracked::At(row.map(|row| gateway(row.at)))
             }
-            TrackAsk::Register { name, known, serves, .. } => {
+            TrackAsk::Register { name, known, serves, connection, .. } => {
                 let row = self.nodes.entry(name).or_default();
                 if known == NodeLife(0) || known != row.life {
                     *row = NodeRow { life: NodeLife(row.life.0 + 1), ..NodeRow::default() };
                 }
-                (row.at, row.serves, row.is_lost) = (server, serves, false);
+                (row.at, row.serves, row.is_lost, row.connection) = (server, serves, false, connection);
                 Tracked::Registered(NodeId { name, life: row.life }, row.lapses)
             }
-            TrackAsk::Gone { device, .. } => {
+            TrackAsk::Gone { device, connection } => {
                 let row = self.nodes.entry(device.name).or_default();
-                if row.at != server {
+                if row.at != server || row.connection != connection {
                     return Tracked::Elsewhere;
                 }
                 (row.is_lost, row.lapses) = (true, row.lapses + 1);

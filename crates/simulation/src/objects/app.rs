@@ -5,13 +5,13 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use iolite_objects::{CallError, CallResult, Ended, FromApp, Placing, Run, RunId, Ticket, ToApp};
-use iolite_values::ObjectName;
+use iolite_values::{ObjectEpoch, ObjectName};
 use iolite_wire::limits::STATE_PART;
 use iolite_wire::objects::Placed;
 
 use super::happened::ObjectEvent;
 use super::kinds::Kind;
-use super::names::{APPEND, At, LOOK, PASS, READ, SLOW};
+use super::names::{APPEND, At, LOOK, PASS, READ, SLOW, reads};
 use super::queue::NodeEvent;
 use super::roughness::MILLISECOND;
 use super::told::{CallIndex, RunIndex, RunTold, WordIndex};
@@ -25,6 +25,8 @@ pub struct App {
     /// Objects that are here, and copies of objects.
     pub objects: BTreeMap<ObjectName, Vec<u64>>,
     pub copies: BTreeSet<ObjectName>,
+    /// The epochs with which states of objects are kept, if the process has a disk.
+    pub epochs: BTreeMap<ObjectName, ObjectEpoch>,
     /// Transactions of the client.
     pub scripts: BTreeMap<ObjectName, Script>,
     pub runs: BTreeMap<RunId, OpenRun>,
@@ -64,18 +66,14 @@ const LATE_STATES: u64 = 150;
 const LONG_LISTS: usize = 16;
 
 impl World {
-    /// The app's side says something to its kernel, once that has said all.
-    pub fn say(&mut self, at: At, input: FromApp) {
-        self.host_mut(at).app.says.push_back(input);
-        self.carry(at);
-    }
-
     pub fn perform(&mut self, at: At, output: ToApp) {
         match output {
-            ToApp::Restore { object, state } => self.make(at, object, &state),
+            ToApp::Restore { object, state, keep } => self.make(at, object, &state, keep),
             ToApp::Forget { object } => {
+                self.keep_no_more(at, &object);
                 let app = &mut self.host_mut(at).app;
                 app.objects.remove(&object);
+                app.epochs.remove(&object);
                 app.runs.retain(|_, run| run.object != object);
                 if app.copies.remove(&object) {
                     self.told.forgotten.push((self.moment, at, object));
@@ -113,10 +111,13 @@ impl World {
         }
     }
 
-    fn make(&mut self, at: At, object: ObjectName, state: &[u8]) {
+    fn make(&mut self, at: At, object: ObjectName, state: &[u8], keep: Option<ObjectEpoch>) {
         let restored = match list_of(state) {
             Some(list) => {
                 self.take_state(at, &object, list);
+                let epochs = &mut self.host_mut(at).app.epochs;
+                epochs.remove(&object);
+                epochs.extend(keep.map(|epoch| (object.clone(), epoch)));
                 Ok(())
             }
             None => {
@@ -124,12 +125,18 @@ impl World {
                 Err("it is no list".to_owned())
             }
         };
-        let said = FromApp::Restored { object, restored };
+        let said = FromApp::Restored { object: object.clone(), restored };
         if !self.healing && self.random.chance(LATE_STATES) {
             let after = self.random.below(800) * MILLISECOND;
-            return self.later(at, after, NodeEvent::App(said));
+            return self.later(at, after, NodeEvent::Made(object, said));
         }
-        self.host_mut(at).app.says.push_back(said);
+        self.say_when_kept(at, &object, said);
+    }
+
+    /// The app's side has made an object.
+    pub fn made(&mut self, at: At, object: &ObjectName, said: FromApp) {
+        self.say_when_kept(at, object, said);
+        self.carry(at);
     }
 
     fn take_state(&mut self, at: At, object: &ObjectName, list: Vec<u64>) {
@@ -227,10 +234,13 @@ impl World {
 
     fn ended(&mut self, at: At, run: RunId, result: Vec<u8>) {
         let moment = self.moment;
-        let app = &mut self.host_mut(at).app;
-        if let Some(open) = app.runs.remove(&run) {
-            app.says.push_back(FromApp::Ended { run, ended: Ended::Returned(result) });
-            self.told.runs[open.run.0].ended = Some(moment);
+        let Some(open) = self.host_mut(at).app.runs.remove(&run) else { return };
+        self.told.runs[open.run.0].ended = Some(moment);
+        let said = FromApp::Ended { run, ended: Ended::Returned(result) };
+        if reads(self.told.calls[open.call.0].method) {
+            self.host_mut(at).app.says.push_back(said);
+        } else {
+            self.say_when_kept(at, &open.object, said);
         }
     }
 

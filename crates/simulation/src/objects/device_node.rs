@@ -52,6 +52,7 @@ impl World {
             kernel: Id::from_u128(self.random.id()),
             token: user(number),
             serves,
+            resumed: self.resumed(At::Device(number)),
             classes,
             managers: Vec::new(),
             broken: self.broken.of_kernel(),
@@ -117,7 +118,8 @@ impl World {
                 self.send_up(device, &message);
             }
             DeviceOutput::App(output) => self.perform(At::Device(device), output),
-            DeviceOutput::Link(LinkState::Open(_) | LinkState::Lost) => {}
+            DeviceOutput::Link(LinkState::Open(welcome)) => self.keep_life(At::Device(device), &welcome),
+            DeviceOutput::Link(LinkState::Lost) => {}
             DeviceOutput::Link(LinkState::Ended(goodbye)) => {
                 self.broke(Invariant::Liveness, format!("device {device} was sent away for good: {goodbye:?}"));
             }

@@ -44,6 +44,8 @@ pub enum ObjectEvent {
     DeviceCrashed,
     /// A hello that came late gave a device another life than its process had.
     Displaced,
+    /// A device had an object again that an earlier process of it had kept.
+    Resumed,
     /// A device ended, and never came back.
     DeviceGone,
     /// A process stood still for seconds.
@@ -97,7 +99,7 @@ pub enum ObjectEvent {
 }
 
 impl ObjectEvent {
-    pub const ALL: [ObjectEvent; 45] = [
+    pub const ALL: [ObjectEvent; 46] = [
         ObjectEvent::Began,
         ObjectEvent::BeganAnew,
         ObjectEvent::TakenFromLost,
@@ -118,6 +120,7 @@ impl ObjectEvent {
         ObjectEvent::ServerCrashed,
         ObjectEvent::DeviceCrashed,
         ObjectEvent::Displaced,
+        ObjectEvent::Resumed,
         ObjectEvent::DeviceGone,
         ObjectEvent::StoodStill,
         ObjectEvent::DeviceMarked,

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use iolite_objects::{FromApp, RunId, ServerInput};
 use iolite_store::{Request, RequestId};
 use iolite_tracking::Input;
-use iolite_values::{ObjectName, StoreIncarnation, Transaction};
+use iolite_values::{ObjectEpoch, ObjectName, StoreIncarnation, Transaction};
 
 use super::links::LinkId;
 use super::names::At;
@@ -49,8 +49,12 @@ pub enum NodeEvent {
     Script(ObjectName),
     /// A method ends.
     EndRun(RunId),
-    /// The app's side says something late.
-    App(FromApp),
+    /// The app's side has made an object.
+    Made(ObjectName, FromApp),
+    /// A state is on the disk, and the app's side says what waited for it.
+    Kept(ObjectName, (ObjectEpoch, Vec<u64>), Option<FromApp>),
+    /// The state of an object that has gone is removed from the disk.
+    KeptNoMore(ObjectName),
     /// The app's side has the state of an object ready.
     Save(ObjectName),
     /// The connection of a device is open, or cannot be opened, or has ended.

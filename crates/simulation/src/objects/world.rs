@@ -14,6 +14,7 @@ use super::app::App;
 use super::clock::Clock;
 use super::commits::Rows;
 use super::device_node::DeviceNode;
+use super::disks::Disks;
 use super::happened::ObjectEvent;
 use super::kinds::{self, Kind};
 use super::links::Links;
@@ -50,6 +51,7 @@ pub struct World {
     pub restored: Moment,
     /// The classes of this run, and all objects.
     pub kinds: Vec<Kind>,
+    pub disks: Disks,
     pub objects: Vec<ObjectName>,
     /// When everything had come to rest.
     pub rested: Moment,
@@ -127,6 +129,7 @@ impl World {
             restored: 0,
             objects: kinds.iter().copied().flat_map(objects_of).collect(),
             kinds,
+            disks: Disks::new(seed, rough.devices),
             rested: Moment::MAX,
             created: BTreeMap::new(),
             works: true,
@@ -354,7 +357,9 @@ impl World {
             NodeEvent::Again(object, times) => self.again(at, object, times),
             NodeEvent::Script(object) => self.go_on(at, object),
             NodeEvent::EndRun(run) => self.end_run(at, run),
-            NodeEvent::App(input) => self.say(at, input),
+            NodeEvent::Made(object, said) => self.made(at, &object, said),
+            NodeEvent::Kept(object, state, said) => self.kept(at, object, state, said),
+            NodeEvent::KeptNoMore(object) => self.kept_no_more(at, &object),
             NodeEvent::Save(object) => self.save(at, object),
             NodeEvent::Linked(link) => self.on_linked(link),
             NodeEvent::NotLinked => self.on_not_linked(at),

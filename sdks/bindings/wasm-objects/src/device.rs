@@ -20,6 +20,7 @@ use wasm_bindgen::prelude::*;
 use crate::classes::{Classes, declared};
 use crate::failure::{bad_arguments, not_run};
 use crate::output::output;
+use crate::resumed::Resumed;
 
 const NANOS_PER_MS: f64 = 1e6;
 const MICROS_PER_MS: f64 = 1e3;
@@ -38,12 +39,17 @@ impl Device {
     /// # Errors
     /// A text that is no id.
     #[wasm_bindgen(constructor)]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "JavaScript hands over no structs without making an object each time"
+    )]
     pub fn new(
         classes: &Classes,
         device: &str,
         kernel: &str,
         token: &str,
         serves: bool,
+        resumed: Option<Resumed>,
         monotonic_ms: f64,
         wall_ms: f64,
     ) -> Result<Device, JsValue> {
@@ -53,6 +59,7 @@ impl Device {
             kernel: id(kernel)?,
             token: token.to_owned(),
             serves,
+            resumed: resumed.map(|resumed| resumed.all),
             classes: classes.all.clone(),
             managers: Vec::new(),
             broken: Broken::Nothing,
@@ -272,11 +279,11 @@ fn run(number: f64) -> RunId {
     RunId(number as u64)
 }
 
-fn id(text: &str) -> Result<Id, JsValue> {
+pub(crate) fn id(text: &str) -> Result<Id, JsValue> {
     text.parse().map_err(|error: <Id as std::str::FromStr>::Err| bad_arguments(&error.to_string()))
 }
 
-fn object(class: &str, id: &str) -> Result<ObjectName, JsValue> {
+pub(crate) fn object(class: &str, id: &str) -> Result<ObjectName, JsValue> {
     ObjectName::new(class, id).map_err(|error| bad_arguments(&error.to_string()))
 }
 

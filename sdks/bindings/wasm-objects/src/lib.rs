@@ -8,6 +8,7 @@ mod device;
 mod failure;
 mod output;
 mod panic;
+mod resumed;
 
 use wasm_bindgen::prelude::wasm_bindgen;
 

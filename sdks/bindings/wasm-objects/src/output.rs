@@ -16,7 +16,7 @@ pub enum OutputKind {
     Disconnect,
     /// The frame.
     Send,
-    /// The class, the id, the state.
+    /// The class, the id, the state; the epoch with which it is kept, or `undefined` if it is not.
     Restore,
     /// The class, the id.
     Forget,
@@ -30,7 +30,7 @@ pub enum OutputKind {
     Created,
     /// The ticket; whether there is such an object; the failure, or `undefined`.
     Found,
-    /// The device and its server, each in its life.
+    /// The device; its life, and the store under which it has that.
     LinkOpen,
     LinkLost,
     /// Why the server has sent the device away, for people.
@@ -49,8 +49,10 @@ pub(crate) fn output(output: DeviceOutput) -> Array {
         },
         DeviceOutput::App(to_app) => of_app(to_app),
         DeviceOutput::Link(LinkState::Open(welcome)) => {
-            let names = [welcome.device, welcome.server].map(|node| node.to_string().into());
-            array(OutputKind::LinkOpen, &names)
+            let life = JsValue::from_f64(welcome.device.life.0 as f64);
+            let names = [welcome.device.to_string(), welcome.store.0.to_string()].map(JsValue::from);
+            let [device, store] = names;
+            array(OutputKind::LinkOpen, &[device, life, store])
         }
         DeviceOutput::Link(LinkState::Lost) => array(OutputKind::LinkLost, &[]),
         DeviceOutput::Link(LinkState::Ended(goodbye)) => array(OutputKind::LinkEnded, &[goodbye.message.into()]),
@@ -59,9 +61,10 @@ pub(crate) fn output(output: DeviceOutput) -> Array {
 
 fn of_app(output: ToApp) -> Array {
     match output {
-        ToApp::Restore { object, state } => {
+        ToApp::Restore { object, state, keep } => {
             let [class, id] = parts(&object);
-            array(OutputKind::Restore, &[class, id, bytes(&state)])
+            let keep = keep.map_or(JsValue::UNDEFINED, |epoch| JsValue::from_f64(epoch.0 as f64));
+            array(OutputKind::Restore, &[class, id, bytes(&state), keep])
         }
         ToApp::Forget { object } => array(OutputKind::Forget, &parts(&object)),
         ToApp::Save { object } => array(OutputKind::Save, &parts(&object)),

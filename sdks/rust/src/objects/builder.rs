@@ -142,6 +142,7 @@ impl HostBuilder {
             kernel: Id::from_u128(random_id()),
             token: token.to_owned(),
             serves: self.serves,
+            resumed: None,
             classes: self.kernel_classes(),
             managers: self.managers.clone(),
             broken: iolite_objects::Broken::Nothing,

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use iolite_host::random_id;
 use iolite_objects::limits::STATE_BYTES_MAX;
+use iolite_objects::managers::{KeepInCloud, Manager};
 use iolite_objects::{CallError as FromKernel, Created, Placing};
 use iolite_values::{DeviceRight, Id, NodeId, ObjectName};
 use iolite_wire::objects::{Begin, NotRun};
@@ -77,8 +78,8 @@ impl Host {
 
     /// Creates an object with this id, or with a new one for `None`.
     ///
-    /// It begins here if the class is one of this host's and its objects may live here: the host serves, or the class has `devices = "hold"`. Otherwise the
-    /// server chooses a node that runs the class. The object is made of the written state, so fields that serde skips have their defaults.
+    /// It begins here if the class is one of this host's and its objects may live here: the host serves, or the class has `devices = "hold"` and no
+    /// `KeepInCloud`. Otherwise the server chooses a node that runs the class. The object is made of the written state, so fields that serde skips have their defaults.
     ///
     /// When the wait is given up, the object may be created.
     ///
@@ -222,11 +223,12 @@ impl Placings {
         Placings(classes.iter().map(|class| (class.name, Placing::Here)).collect())
     }
 
-    /// The classes whose objects devices may hold.
+    /// The classes whose objects devices may hold. Of those that are kept in the cloud they have copies only.
     pub(crate) fn held(classes: &[AnyClass]) -> Placings {
+        let is_kept = |class: &AnyClass| class.managers.iter().any(|own| own.kind.name == KeepInCloud::KIND.name);
         let placing = |class: &AnyClass| match class.devices {
-            DeviceRight::Hold => Placing::Here,
-            DeviceRight::Call | DeviceRight::Read => Placing::AtServer,
+            DeviceRight::Hold if !is_kept(class) => Placing::Here,
+            DeviceRight::Hold | DeviceRight::Call | DeviceRight::Read => Placing::AtServer,
         };
         Placings(classes.iter().map(|class| (class.name, placing(class))).collect())
     }

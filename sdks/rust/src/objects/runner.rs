@@ -96,7 +96,7 @@ impl Runner {
 impl AppSide for Runner {
     fn perform(&mut self, output: ToApp) {
         match output {
-            ToApp::Restore { object, state } => self.restore(object, &state),
+            ToApp::Restore { object, state, keep: _ } => self.restore(object, &state),
             ToApp::Forget { object } => {
                 // A method that runs still has it, to no avail: its calls are refused, and nobody hears of its end.
                 self.instances.remove(&object);

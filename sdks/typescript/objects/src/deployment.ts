@@ -6,6 +6,8 @@
 
 import { type Ref, type RefName, refTargetOf } from "./refs.js";
 
+const KEEP_IN_CLOUD = "KeepInCloud";
+
 /** A manager that is built in, with its settings. Managers of an app's own are written in Rust, and hosts in TypeScript have none. */
 export type ManagerText = string;
 
@@ -61,7 +63,12 @@ export function optimisticTransactions(): ManagerText {
 
 /** Only nodes of the service have the object. */
 export function keepInCloud(): ManagerText {
-  return "KeepInCloud";
+  return KEEP_IN_CLOUD;
+}
+
+/** Whether the managers of a class, in their text, leave its objects to nodes of the service. */
+export function isKeptInCloud(managers: string): boolean {
+  return managers.split("; ").includes(KEEP_IN_CLOUD);
 }
 
 /** The object lives on the device that uses it: it goes to one that calls it `after` (3) times in a row, and then stays for `restMs` (5,000) at least. */

@@ -76,15 +76,16 @@ impl Aside {
     /// Runs a call on the state of the transaction, while the component has its turn.
     ///
     /// # Errors
-    /// The object takes a state, or gives none.
+    /// The object is not here any more: the call did not run, or its effect is lost.
     pub async fn run(&mut self, kit: &Kit, call: Rpc) -> Result<Answer, CallFailure> {
         let writes = !kit.reads(&call);
-        let own = kit.save().await.map_err(CallFailure::Broke)?;
-        kit.load(self.state.clone()).await.map_err(CallFailure::Broke)?;
+        let not_run = |_gone| CallFailure::NotRun(NotRun::Conflict);
+        let own = kit.save().await.map_err(not_run)?;
+        kit.load_aside(self.state.clone()).await.map_err(not_run)?;
         let answer = kit.clone().next(Rpc { claim: DeviceRight::Call, ..call }).await;
         let after = kit.save().await;
-        kit.load(own).await.map_err(CallFailure::Broke)?;
-        self.state = after.map_err(CallFailure::Broke)?;
+        kit.load(own).await.map_err(|_gone| CallFailure::Fenced)?;
+        self.state = after.map_err(|_gone| CallFailure::Fenced)?;
         self.has_written |= writes;
         Ok(answer)
     }

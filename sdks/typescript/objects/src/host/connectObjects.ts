@@ -5,11 +5,12 @@ import { platform } from "#platform";
 
 import { type Definition, definitionFor } from "../define/definition.js";
 import { idOf, newId } from "../id.js";
+import { Shelf } from "../keep/shelf.js";
 import { addressOfObjects } from "./address.js";
 import { Host } from "./host.js";
 import type { Connection, ConnectOptions, ObjectHost } from "./types.js";
 
-const OPTIONS = ["url", "token", "classes", "kind", "node", "callMs", "onConnection"] satisfies (keyof ConnectOptions)[];
+const OPTIONS = ["url", "token", "classes", "kind", "node", "keep", "callMs", "onConnection"] satisfies (keyof ConnectOptions)[];
 const CALL_MS = 10_000;
 /** How long the first connection may take. */
 const START_MS = 10_000;
@@ -24,6 +25,7 @@ export async function connectObjects(options: ConnectOptions = {}): Promise<Obje
   const definitions = definitionsOf(options.classes ?? []);
   const { url, token } = await serverOf(options);
   await platform.load();
+  const shelf = await shelfOf(options.keep);
   let trouble: string | undefined;
   const { promise, settle, giveUp } = start(url, () => trouble);
   let host: Host | undefined;
@@ -34,7 +36,8 @@ export async function connectObjects(options: ConnectOptions = {}): Promise<Obje
         token,
         definitions,
         serves: options.kind === "server",
-        node: idOf(options.node) ?? newId(),
+        node: idOf(options.node) ?? shelf?.node.node ?? newId(),
+        shelf,
         callMs: options.callMs ?? CALL_MS,
         onConnection: (connection) => {
           settle(connection);
@@ -49,6 +52,7 @@ export async function connectObjects(options: ConnectOptions = {}): Promise<Obje
   } catch (error) {
     giveUp();
     host?.close();
+    shelf?.close();
     throw error;
   }
 }
@@ -87,6 +91,20 @@ async function serverOf({ url, token }: ConnectOptions): Promise<{ url: string; 
   return { url: addressOfObjects(url ?? found.url), token: token ?? found.token };
 }
 
+async function shelfOf(keep: string | undefined): Promise<Shelf | undefined> {
+  if (keep === undefined) {
+    return undefined;
+  }
+  if (platform.shelves === undefined) {
+    throw new TypeError("connectObjects: keep needs IndexedDB and locks, which pages have with https and on localhost. Leave it out elsewhere");
+  }
+  try {
+    return await Shelf.open(platform.shelves, keep);
+  } catch (cause) {
+    throw new Error(`this browser keeps no objects for the page, as in some private modes: ${String(cause)}`, { cause });
+  }
+}
+
 function definitionsOf(classes: readonly unknown[]): Map<string, Definition> {
   const definitions = new Map<string, Definition>();
   for (const definition of classes.map(definitionFor)) {
@@ -106,7 +124,7 @@ function checkOptions(options: ConnectOptions): void {
   if (unknown !== undefined) {
     refuse(`there is no option ${JSON.stringify(unknown)}, only ${OPTIONS.join(", ")}`);
   }
-  const { token, classes = [], kind = "device", node, callMs = CALL_MS } = options;
+  const { token, classes = [], kind = "device", node, keep, callMs = CALL_MS } = options;
   if (token !== undefined && typeof token !== "string") {
     refuse("token is a text");
   }
@@ -121,6 +139,12 @@ function checkOptions(options: ConnectOptions): void {
   }
   if (node !== undefined && idOf(node) === undefined) {
     refuse(`node is a UUID, as crypto.randomUUID() gives it, not ${JSON.stringify(node)}`);
+  }
+  if (keep !== undefined && (typeof keep !== "string" || keep === "")) {
+    refuse("keep is a name");
+  }
+  if (keep !== undefined && node !== undefined) {
+    refuse("what is kept has a node of its own: leave node out");
   }
   if (!(callMs > 0) || callMs > 2 ** 31 - 1) {
     refuse(`callMs is a number of milliseconds above 0, not ${String(callMs)}`);

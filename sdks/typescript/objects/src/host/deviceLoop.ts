@@ -11,15 +11,16 @@ import { Device, OutputKind } from "../wasm/iolite_wasm_objects.js";
 
 /** The requests of the device beside its link, in the module's order. */
 export interface DeviceEvents {
-  restore(className: string, id: string, state: Uint8Array): void;
+  /** `keep`: the epoch with which the state is kept. */
+  restore(className: string, id: string, state: Uint8Array, keep: number | undefined): void;
   forget(className: string, id: string): void;
   save(className: string, id: string): void;
   run(run: number, className: string, id: string, method: string, args: Uint8Array, caller: string): void;
   answered(ticket: number, result: Uint8Array | undefined, failure: unknown): void;
   created(ticket: number, isNew: boolean, failure: unknown): void;
   found(ticket: number, isThere: boolean, failure: unknown): void;
-  /** The node that this host is, in its life. */
-  linkOpen(node: string): void;
+  /** The node that this host is, in its life under a store. */
+  linkOpen(node: string, life: number, store: string): void;
   linkLost(): void;
   linkEnded(message: string): void;
   /** A connection could not be made, or the server sent what is not known here. */
@@ -113,7 +114,7 @@ export class DeviceLoop {
       case OutputKind.Found:
         return events.found(...(rest as unknown as Parameters<DeviceEvents["found"]>));
       case OutputKind.LinkOpen:
-        return events.linkOpen(...(rest as unknown as [string]));
+        return events.linkOpen(...(rest as unknown as Parameters<DeviceEvents["linkOpen"]>));
       case OutputKind.LinkLost:
         return events.linkLost();
       case OutputKind.LinkEnded:

@@ -8,11 +8,13 @@ import { CallError, callErrorOf, type Failure, notRun } from "../callError.js";
 import { decodeValue, type RefMaker } from "../cbor/decode.js";
 import { encodeArguments, encodeState } from "../cbor/encode.js";
 import { type Definition, definitionFor, type ObjectClass } from "../define/definition.js";
+import { isKeptInCloud } from "../deployment.js";
 import { newId } from "../id.js";
+import type { KeptObject, Shelf } from "../keep/shelf.js";
 import type { Platform } from "../platform/platform.js";
 import { type Caller, makeRef, type Ref, type RefTarget } from "../refs.js";
 import { type Run, runOfCall } from "../runs.js";
-import { Classes, Device } from "../wasm/iolite_wasm_objects.js";
+import { Classes, Device, Resumed } from "../wasm/iolite_wasm_objects.js";
 import { DeviceLoop } from "./deviceLoop.js";
 import { Instances } from "./instances.js";
 import type { Connection, ObjectHost } from "./types.js";
@@ -27,6 +29,8 @@ export interface Settings {
   readonly serves: boolean;
   /** The name of the node, as the module takes ids. */
   readonly node: string;
+  /** Where its objects are kept, if they are. */
+  readonly shelf: Shelf | undefined;
   readonly callMs: number;
   onConnection(connection: Connection): void;
   /** Something went wrong on the connection. */
@@ -62,8 +66,9 @@ export class Host implements ObjectHost, Caller {
     readonly platform: Platform,
   ) {
     this.#known = new Map(settings.definitions);
-    this.#instances = new Instances(settings.definitions, this, platform.scope, (act) => this.#tell(act));
-    this.#loop = new DeviceLoop(platform, settings.url, this.#events(), deviceOf(settings));
+    this.#instances = new Instances(settings.definitions, this, platform.scope, settings.shelf, (act) => this.#tell(act));
+    const resumed = resumedOf(settings.shelf, (object) => this.#instances.bringBack(object));
+    this.#loop = new DeviceLoop(platform, settings.url, this.#events(), deviceOf(settings, resumed));
   }
 
   async get<T extends object>(type: ObjectClass<T>, id: string, initial: () => T): Promise<Ref<T>> {
@@ -120,6 +125,7 @@ export class Host implements ObjectHost, Caller {
     }
     this.#isClosed = true;
     this.#loop.close();
+    this.settings.shelf?.close();
     this.#connectionIs({ state: "ended", message: HOST_CLOSED });
     for (const [number, { what }] of this.#tickets) {
       this.#taken(number)?.reject(new CallError("inDoubt", `${what} may have run: the host was closed before the answer came`));
@@ -149,7 +155,8 @@ export class Host implements ObjectHost, Caller {
 
   /** Resolves to whether the object is new. */
   #create({ name, version, devices, managers }: Definition, id: string, state: Uint8Array): Promise<boolean> {
-    const here = this.settings.definitions.has(name) && (this.settings.serves || devices === "hold");
+    const mayHold = devices === "hold" && !isKeptInCloud(managers);
+    const here = this.settings.definitions.has(name) && (this.settings.serves || mayHold);
     const made = this.#ask(`creating ${name}/${text(id)}`, undefined, (ticket, device) => {
       device.create(ticket, name, text(id), version, devices, managers, state, here);
     });
@@ -242,7 +249,8 @@ export class Host implements ObjectHost, Caller {
       }
     };
     return {
-      restore: (className: string, id: string, state: Uint8Array) => this.#instances.restore(className, id, state),
+      restore: (className: string, id: string, state: Uint8Array, keep: number | undefined) =>
+        this.#instances.restore(className, id, state, keep),
       forget: (className: string, id: string) => this.#instances.forget(className, id),
       save: (className: string, id: string) => this.#instances.save(className, id),
       run: (number: number, className: string, id: string, method: string, args: Uint8Array, caller: string) =>
@@ -252,7 +260,8 @@ export class Host implements ObjectHost, Caller {
         answered(number, ({ run }) => (result?.length === 0 ? undefined : decodeValue(result ?? new Uint8Array(), this.#refsFor(run))), failure),
       created: (number: number, isNew: boolean, failure: unknown) => answered(number, () => isNew, failure),
       found: (number: number, isThere: boolean, failure: unknown) => answered(number, () => isThere, failure),
-      linkOpen: (node: string) => {
+      linkOpen: (node: string, life: number, store: string) => {
+        this.settings.shelf?.putLife(life, store);
         this.node = node;
         this.#connectionIs({ state: "open" });
       },
@@ -263,7 +272,7 @@ export class Host implements ObjectHost, Caller {
   }
 }
 
-function deviceOf({ token, definitions, serves, node }: Settings): Device {
+function deviceOf({ token, definitions, serves, node }: Settings, resumed: Resumed | undefined): Device {
   const classes = new Classes();
   for (const { name, version, devices, managers, reads } of definitions.values()) {
     try {
@@ -272,7 +281,25 @@ function deviceOf({ token, definitions, serves, node }: Settings): Device {
       throw Array.isArray(failure) ? new TypeError(`the class of objects ${JSON.stringify(name)}: ${String(failure.at(-1))}`) : failure;
     }
   }
-  return new Device(classes, node, newId(), token, serves, performance.now(), Date.now());
+  return new Device(classes, node, newId(), token, serves, resumed, performance.now(), Date.now());
+}
+
+/** The life that an earlier page of the shelf has left. `bringBack` makes an object again, if it can. */
+function resumedOf(shelf: Shelf | undefined, bringBack: (object: KeptObject) => boolean): Resumed | undefined {
+  const { life, store, connections = 0 } = shelf?.node ?? {};
+  if (life === undefined || store === undefined) {
+    return undefined;
+  }
+  const resumed = new Resumed(life, store, connections);
+  for (const object of shelf?.objects ?? []) {
+    const { className, id, version, epoch } = object;
+    if (bringBack(object)) {
+      resumed.add(className, id, epoch);
+    } else {
+      resumed.leave(className, id, version);
+    }
+  }
+  return resumed;
 }
 
 function nameOf({ name }: Definition, id: string): string {

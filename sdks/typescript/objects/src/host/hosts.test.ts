@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 import { type WebSocket, WebSocketServer } from "ws";
 
 import { CallError, type Connection, connectObjects, type ObjectHost, type Ref } from "../index.js";
-import { Box, Pocket } from "../testing/classes.js";
+import { Box, Notice, Pocket } from "../testing/classes.js";
 import { type DevServer, startDevServer } from "../testing/devServer.js";
 
 /** A test that waits for a host or a program fails after this time. */
@@ -23,8 +23,8 @@ let device: ObjectHost;
 before(async () => {
   server = await startDevServer();
   const { url, token } = server;
-  service = await connectObjects({ url, token, classes: [Box], kind: "server" });
-  device = await connectObjects({ url, token, classes: [Pocket] });
+  service = await connectObjects({ url, token, classes: [Box, Notice], kind: "server" });
+  device = await connectObjects({ url, token, classes: [Pocket, Notice] });
 });
 
 after(async () => {
@@ -91,6 +91,15 @@ test("an object of a device is called by the service, and its writes run one aft
   assert.equal(await there.count(), 7);
 });
 
+test("a device that may hold copies begins an object that is kept in the cloud, which is at the service", async () => {
+  const notice = await device.get(Notice, "board", () => new Notice());
+  await notice.set("open");
+  assert.equal(await notice.show(), "open");
+  device.close();
+  assert.equal(await (await service.find(Notice, "board"))?.show(), "open");
+  device = await connectObjects({ url: server.url, token: server.token, classes: [Pocket, Notice] });
+});
+
 test("a host whose connection is cut connects again, and its objects are there still", { timeout: TEST_MS }, async (t) => {
   const way = await server.cuttable();
   const states: Connection["state"][] = [];
@@ -134,13 +143,14 @@ test("iolite-objects serves the classes of a file until it is stopped", { timeou
   let said = "";
   for await (const chunk of child.stdout) {
     said += String(chunk);
-    if (said.split("\n").length > 2) {
+    if (said.split("\n").length > 3) {
       break;
     }
   }
   child.kill("SIGTERM");
   const [code] = (await ended) as [number];
-  assert.deepEqual([said, code], ["serves Box, version 1: all, put, link, pass, make, lost\nserves Pocket, version 1: count, add\n", 0]);
+  const served = ["Box, version 1: all, put, link, pass, make, lost", "Notice, version 1: show, set", "Pocket, version 1: count, add"];
+  assert.deepEqual([said, code], [served.map((line) => `serves ${line}\n`).join(""), 0]);
 });
 
 test("iolite-objects greets a server with the name that it is given", { timeout: TEST_MS }, async (t) => {

@@ -3,12 +3,14 @@
  *
  * Invariants:
  * - constructors run once in the life of an object: whoever has it later gets its prototype and its state;
- * - each run ends once, whatever its method does.
+ * - each run ends once, whatever its method does;
+ * - where objects are kept, the state that a method leaves is on the disk before its run ends.
  */
 
 import { decodeArguments, decodeState } from "../cbor/decode.js";
 import { encodeResult, encodeState, encodeThrown } from "../cbor/encode.js";
 import type { Definition } from "../define/definition.js";
+import type { KeptObject, Shelf } from "../keep/shelf.js";
 import { type Caller, makeRef } from "../refs.js";
 import type { Instance, Run, RunScope } from "../runs.js";
 import type { Device } from "../wasm/iolite_wasm_objects.js";
@@ -16,6 +18,10 @@ import type { ObjectHost } from "./types.js";
 
 interface Held extends Instance {
   readonly definition: Definition;
+  /** The epoch with which its state is kept. `undefined`: it is not. */
+  readonly keep: number | undefined;
+  /** An earlier page has kept it, and none of its methods has run here: it may be another node's. */
+  isDoubtful: boolean;
 }
 
 /** A call of a method, as the module gives it. */
@@ -35,25 +41,63 @@ export class Instances {
     readonly definitions: ReadonlyMap<string, Definition>,
     readonly host: ObjectHost & Caller,
     readonly scope: RunScope,
+    readonly shelf: Shelf | undefined,
     readonly tell: (act: (device: Device) => void) => void,
   ) {}
 
+  /** Whether an object is here. */
   has(className: string, id: string): boolean {
-    return this.#held.has(`${className}/${id}`);
+    return this.#held.get(`${className}/${id}`)?.isDoubtful === false;
   }
 
-  restore(className: string, id: string, bytes: Uint8Array): void {
-    let problem: string | undefined;
-    try {
-      this.#held.set(`${className}/${id}`, this.#made(className, bytes));
-    } catch (error) {
-      problem = `there is no ${className} of this state: ${messageOf(error)}`;
+  /** Makes what an earlier page has kept. Whether it can: an object of another class, or of another version, stays on the disk. */
+  bringBack({ className, id, version, state, epoch }: KeptObject): boolean {
+    if (this.definitions.get(className)?.version !== version) {
+      return false;
     }
-    this.tell((device) => device.restored(className, id, problem));
+    try {
+      this.#held.set(`${className}/${id}`, this.#made(className, state, epoch, true));
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  restore(className: string, id: string, bytes: Uint8Array, keep: number | undefined): void {
+    const name = `${className}/${id}`;
+    const restored = (problem?: string): void => this.tell((device) => device.restored(className, id, problem));
+    try {
+      const before = this.#held.get(name);
+      const held = this.#made(className, bytes, keep);
+      this.#held.set(name, held);
+      // An object that has gone meanwhile, or has another state, is not answered for.
+      const isHere = (): boolean => this.#held.get(name) === held;
+      const failed = (problem: string): void => {
+        if (isHere()) {
+          before === undefined ? this.#held.delete(name) : this.#held.set(name, before);
+          restored(problem);
+        }
+      };
+      this.#keep(held, id, bytes, () => isHere() && restored(), failed);
+    } catch (error) {
+      restored(`there is no ${className} of this state: ${messageOf(error)}`);
+    }
   }
 
   forget(className: string, id: string): void {
     this.#held.delete(`${className}/${id}`);
+    this.shelf?.remove(className, id);
+  }
+
+  /** Says `kept` when the state is on the disk, or at once if it is not to be there. */
+  #keep({ definition, keep: epoch }: Held, id: string, state: Uint8Array, kept: () => void, failed: (problem: string) => void): void {
+    if (this.shelf === undefined || epoch === undefined) {
+      return kept();
+    }
+    const { name: className, version } = definition;
+    this.shelf
+      .put({ className, id, version, epoch, state })
+      .then(kept, (error: unknown) => failed(`${className}/${id} could not be kept on this device: ${messageOf(error)}`));
   }
 
   /** The state of an object that is to move. None of its methods runs. */
@@ -78,6 +122,7 @@ export class Instances {
     if (held === undefined || method === undefined) {
       return this.tell((device) => device.noSuchMethod(call.number));
     }
+    held.isDoubtful = false;
     const context = { caller: call.caller, className: call.className, id: call.id, host: this.host };
     const run: Run = { number: call.number, context, instance: held, ended: false };
     let args: readonly unknown[];
@@ -91,24 +136,24 @@ export class Instances {
       const result = this.scope.within(run, () => method.apply(held.object, args as unknown[]));
       if (isThenable(result)) {
         result.then(
-          (value) => this.#returned(run, call, value),
-          (error: unknown) => this.#threw(run, error),
+          (value) => this.#returned(run, held, call, value),
+          (error: unknown) => this.#threw(run, held, call, error),
         );
       } else {
-        this.#returned(run, call, result);
+        this.#returned(run, held, call, result);
       }
     } catch (error) {
-      this.#threw(run, error);
+      this.#threw(run, held, call, error);
     }
   }
 
-  #made(className: string, bytes: Uint8Array): Held {
+  #made(className: string, bytes: Uint8Array, keep: number | undefined, isDoubtful = false): Held {
     const definition = this.definitions.get(className);
     if (definition === undefined) {
       throw new TypeError(`the class ${className} is not here`);
     }
     const object = Object.create(definition.prototype) as object;
-    const held: Held = { object, definition, runs: new Set() };
+    const held: Held = { object, definition, keep, isDoubtful, runs: new Set() };
     const state = decodeState(bytes, (type, id) => makeRef({ className: type, id, caller: this.host, place: { instance: held, run: undefined } }));
     for (const [key, value] of Object.entries(state)) {
       // Not assigned: a setter of the class would run, or refuse it.
@@ -127,30 +172,40 @@ export class Instances {
     return parsed;
   }
 
-  #returned(run: Run, { className, method }: Call, value: unknown): void {
+  #returned(run: Run, held: Held, call: Call, value: unknown): void {
     let result: Uint8Array;
     try {
-      result = encodeResult(value, `${className}.${method}`);
+      result = encodeResult(value, `${call.className}.${call.method}`);
     } catch (error) {
-      return this.#end(run, (device) => device.broke(run.number, messageOf(error)));
+      return this.#end(run, held, call, (device) => device.broke(run.number, messageOf(error)));
     }
-    this.#end(run, (device) => device.returned(run.number, result));
+    this.#end(run, held, call, (device) => device.returned(run.number, result));
   }
 
-  #threw(run: Run, thrown: unknown): void {
+  #threw(run: Run, held: Held, call: Call, thrown: unknown): void {
     let error: Uint8Array;
     try {
       error = encodeThrown(thrown);
     } catch (unsent) {
-      return this.#end(run, (device) => device.broke(run.number, messageOf(unsent)));
+      return this.#end(run, held, call, (device) => device.broke(run.number, messageOf(unsent)));
     }
-    this.#end(run, (device) => device.threw(run.number, error));
+    this.#end(run, held, call, (device) => device.threw(run.number, error));
   }
 
-  #end(run: Run, act: (device: Device) => void): void {
+  #end(run: Run, held: Held, { className, id, method }: Call, act: (device: Device) => void): void {
     run.ended = true;
     run.instance.runs.delete(run);
-    this.tell(act);
+    // An object that has gone meanwhile is not kept any more.
+    const isHere = this.#held.get(`${className}/${id}`) === held;
+    if (this.shelf === undefined || held.keep === undefined || !isHere || held.definition.reads.has(method)) {
+      return this.tell(act);
+    }
+    const failed = (problem: string): void => this.tell((device) => device.broke(run.number, problem));
+    try {
+      this.#keep(held, id, encodeState(held.object, className), () => this.tell(act), failed);
+    } catch (error) {
+      failed(`the state of ${className}/${id} cannot be written: ${messageOf(error)}`);
+    }
   }
 }
 

@@ -16,6 +16,11 @@ export interface ConnectOptions {
    * when they are wanted. Only one process at a time has a name. By default it is drawn.
    */
   readonly node?: string;
+  /**
+   * The page keeps the objects that it has in IndexedDB under this name: each write is on the disk before it is answered. A page that is opened again under the
+   * name has them again, once its server says that nobody else has. Give each user of the app a name of their own. Only in a page, with https or on localhost.
+   */
+  readonly keep?: string;
   /** How long a call, or a question for an object, waits for its answer. By default 10,000. */
   readonly callMs?: number;
   /** Told whenever the connection changes. */

@@ -22,4 +22,9 @@ export const platform: Platform = {
   },
   openLink: (url, events) => openWebSocketLink(WebSocket, url, events),
   scope: new VariableScope(),
+  get shelves() {
+    const { indexedDB, navigator, sessionStorage } = globalThis;
+    // Without https there are no locks.
+    return indexedDB === undefined || navigator?.locks === undefined ? undefined : { indexedDB, locks: navigator.locks, tab: sessionStorage };
+  },
 };

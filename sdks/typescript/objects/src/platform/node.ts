@@ -26,6 +26,7 @@ export const platform: Platform = {
     }
     return openWebSocketLink(implementation, url, events);
   },
+  shelves: undefined,
   scope: { followsAwaits: true, within: (run, act) => runs.run(run, act), current: () => runs.getStore() },
 };
 

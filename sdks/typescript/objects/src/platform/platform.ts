@@ -2,6 +2,7 @@
 
 import type { Link, LinkEvents } from "@iolite/client/link";
 
+import type { ShelfPlace } from "../keep/shelf.js";
 import type { RunScope } from "../runs.js";
 
 export interface Platform {
@@ -10,4 +11,6 @@ export interface Platform {
   load(): Promise<void>;
   openLink(url: string, events: LinkEvents): Link;
   readonly scope: RunScope;
+  /** Where objects are kept. `undefined`: they are not. */
+  readonly shelves: ShelfPlace | undefined;
 }

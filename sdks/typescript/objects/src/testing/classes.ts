@@ -2,7 +2,7 @@
 
 import { z } from "zod";
 
-import { args, context, read, type Ref, sapphire } from "../index.js";
+import { args, consistentCaching, context, keepInCloud, read, type Ref, sapphire } from "../index.js";
 
 export class Full extends Error {
   override readonly name = "Full";
@@ -66,5 +66,20 @@ export class Pocket {
     const before = this.coins;
     await new Promise((resolve) => setImmediate(resolve));
     this.coins = before + coins;
+  }
+}
+
+/** Devices have copies of it, and never the object. */
+@sapphire("Notice", { devices: "hold", managers: [consistentCaching(), keepInCloud()] })
+export class Notice {
+  text = "";
+
+  @read()
+  show(): string {
+    return this.text;
+  }
+
+  set(text: string): void {
+    this.text = text;
   }
 }
