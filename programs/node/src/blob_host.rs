@@ -6,9 +6,7 @@ use std::sync::Arc;
 
 use iolite_blobs::{CheckedPut, Done, Ticket};
 use iolite_gateway::{BlobInput, BlobLink, BlobOutput, Gateway, Input};
-use iolite_host::{
-    Codec, Commands, Endpoint, Mailbox, Metrics, SessionEvent, SessionHandler, SessionNumber, Stop, random_id,
-};
+use iolite_host::{Codec, Endpoint, Mailbox, Metrics, SessionEvent, SessionHandler, SessionNumber, Stop, random_id};
 use iolite_store::{Reply, RequestId};
 use iolite_wire::blobs::{BlobReply, BlobRequest};
 use iolite_wire::limits;
@@ -122,9 +120,9 @@ impl<I: Send + 'static> BlobHost<I> {
         BlobHost { endpoint, input, mailbox, chunks, at_once, asks, sweeper }
     }
 
-    /// The commands of operators, for those who have this token.
-    pub(crate) fn commands(&self, token: &str, stop: Stop) -> Arc<dyn Commands> {
-        Arc::new(BlobCommands::new(token, self.sweeper.clone(), stop))
+    /// The commands of operators about blobs.
+    pub(crate) fn commands(&self) -> BlobCommands {
+        BlobCommands::new(self.sweeper.clone())
     }
 
     /// The store of rows has answered a sweep or a check.

@@ -10,6 +10,7 @@ use iolite_host::{
 };
 use iolite_replication::node::{Life, Term};
 use iolite_replication::{Coordinator, CoordinatorSettings};
+use iolite_tracking::{Ask, AskId};
 use iolite_values::{ClientId, Id};
 use tokio::sync::watch;
 
@@ -25,9 +26,11 @@ use crate::directory::Directory;
 use crate::gateway_links::{GatewayLinks, dial_replicas, follow};
 use crate::gateway_metrics::GatewayMetrics;
 use crate::names::{NodeNames, NodeRole};
+use crate::object_commands::ObjectCommands;
 use crate::object_door::ObjectDoor;
 use crate::object_host::{ObjectHost, ObjectHostSettings, ObjectNews, ObjectSessions};
 use crate::object_links::{Peers, PeersError, PeersSettings};
+use crate::operate::OperatorCommands;
 use crate::server::{INBOX_BYTES_MAX, LAST_REQUESTS_WITHIN};
 use crate::sessions::GatewaySessions;
 use crate::{Front, FrontInput, FrontOutput, RunError};
@@ -129,7 +132,9 @@ impl GatewayServer {
             Some(objects) => {
                 let peers = PeersSettings { own: config.id, objects, security, delay };
                 let door = ObjectDoor::new(access(&clients.token), faults.deny_class);
-                let host = open_objects(peers, door, clock, &metrics, &shutdown).await?;
+                let ask = mailbox.clone();
+                let ask = move |id, question| ask.send(FrontInput::Tracking(id, question));
+                let host = open_objects(peers, door, ask, clock, &metrics, &shutdown).await?;
                 (front.with_tracking(tracking(true)), Some(host))
             }
         };
@@ -173,7 +178,6 @@ impl GatewayServer {
         let (mailbox, stop, sweeps) = (self.mailbox.clone(), self.shutdown.listen(), self.mailbox.clone());
         let asks = Asks::new(move |ask| sweeps.send(FrontInput::Sweeper(ask)));
         let blobs = BlobHost::new(FrontInput::Gateway, mailbox, self.blobs, asks, &self.metrics, stop);
-        let tracking = self.mailbox.clone();
         let endpoint =
             Endpoint::new(GatewaySessions(FrontInput::Gateway), self.mailbox, &self.metrics, self.shutdown.listen());
         let ready = Arc::new(Ready::default());
@@ -182,13 +186,16 @@ impl GatewayServer {
         let told_token = self.config.tells_token.then_some(self.clients.token.as_str());
         let (origins, app) = (self.config.origins.clone(), self.config.app_files());
         let (all_metrics, welcome) = (self.metrics, Welcome::Gateway);
-        let (objects, news) = self.objects.map(|host| run_objects(host, tracking)).unzip();
+        let questions = self.objects.as_ref().map(ObjectHost::questions).ok_or(NO_OBJECTS);
+        let (of_blobs, of_objects) = (blobs.commands(), ObjectCommands::new(questions));
+        let commands = OperatorCommands::new(&self.clients.token, of_blobs, of_objects, self.shutdown.listen());
+        let (objects, news) = self.objects.map(run_objects).unzip();
         let site = site(
             Doors {
                 sessions: endpoint.clone(),
                 blobs: blobs.endpoint.clone(),
                 objects: objects.ok_or(NO_OBJECTS),
-                commands: blobs.commands(&self.clients.token, self.shutdown.listen()),
+                commands: Arc::new(commands),
             },
             origins,
             all_metrics,
@@ -228,19 +235,20 @@ impl GatewayServer {
 async fn open_objects(
     peers: PeersSettings<'_>,
     door: ObjectDoor,
+    ask: impl Fn(AskId, Ask) + Send + Sync + 'static,
     clock: Clock,
     metrics: &Metrics,
     shutdown: &Shutdown,
 ) -> Result<ObjectHost, PeersError> {
     let settings = ObjectHostSettings { gateway: peers.own, door, classes: None, has_leases: true, clock };
-    let host = ObjectHost::new(settings, metrics, shutdown.listen());
+    let host = ObjectHost::new(settings, ask, metrics, shutdown.listen());
     let peers = Peers::listen(peers, host.mailbox(), metrics, shutdown.listen()).await?;
     Ok(host.with_peers(peers))
 }
 
-fn run_objects(host: ObjectHost, tracking: Mailbox<FrontInput>) -> (Endpoint<ObjectSessions>, ObjectNews) {
+fn run_objects(host: ObjectHost) -> (Endpoint<ObjectSessions>, ObjectNews) {
     let (endpoint, news) = (host.endpoint.clone(), host.news());
-    tokio::spawn(host.run(move |id, ask| tracking.send(FrontInput::Tracking(id, ask))));
+    tokio::spawn(host.run());
     (endpoint, news)
 }
 

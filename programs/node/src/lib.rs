@@ -26,10 +26,13 @@ mod journal;
 mod names;
 mod node;
 mod object_classes;
+mod object_commands;
 mod object_door;
 mod object_host;
 mod object_links;
+mod object_questions;
 mod objects;
+mod operate;
 #[cfg(any(feature = "etcd", feature = "postgres"))]
 mod password;
 #[cfg(feature = "postgres")]

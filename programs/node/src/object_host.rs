@@ -2,13 +2,16 @@
 //!
 //! Invariant: calls wait for nothing of the gateway: the machine has a loop and a mailbox of its own, and only questions to tracking leave it.
 
+use std::sync::Arc;
+
 use iolite_host::{
     Clock, Codec, Endpoint, Inbox, Mailbox, Metric, Metrics, Performer, SessionEvent, SessionHandler, SessionNumber,
     Stop, drive, mailbox, random_id,
 };
 use iolite_objects::managers::Recalled;
 use iolite_objects::{
-    AppSide, AskId, Broken, Server, ServerInput, ServerOutput, ServerSettings, SessionId, ToKernel, TrackAsk, Tracked,
+    AppSide, AskId, Broken, Server, ServerInput, ServerOutput, ServerSettings, SessionId, ToApp, ToKernel, TrackAsk,
+    Tracked,
 };
 use iolite_tracking::{Ask, News, Told};
 use iolite_values::{CoordinatorId, Id, NodeName};
@@ -18,6 +21,7 @@ use iolite_wire::objects::{FromDevice, NotRun, ToDevice, TrackAnswer};
 use crate::ObjectClasses;
 use crate::object_door::{ObjectDoor, ObjectServer, ObjectTally};
 use crate::object_links::Peers;
+use crate::object_questions::ObjectQuestions;
 use crate::server::INBOX_BYTES_MAX;
 
 /// Makes what happens to a socket of `/objects` an input of the machine.
@@ -82,6 +86,7 @@ pub(crate) struct ObjectHost {
     inbox: Inbox<ServerInput>,
     settings: ObjectHostSettings,
     peers: Option<Peers>,
+    questions: Arc<ObjectQuestions>,
     figures: Figures,
     stop: Stop,
 }
@@ -124,11 +129,18 @@ impl Figures {
 }
 
 impl ObjectHost {
-    pub fn new(settings: ObjectHostSettings, metrics: &Metrics, stop: Stop) -> ObjectHost {
+    /// `ask` gives tracking a question, whose answer comes as news.
+    pub fn new(
+        settings: ObjectHostSettings,
+        ask: impl Fn(iolite_tracking::AskId, Ask) + Send + Sync + 'static,
+        metrics: &Metrics,
+        stop: Stop,
+    ) -> ObjectHost {
         let (mailbox, inbox) = mailbox(INBOX_BYTES_MAX);
+        let questions = Arc::new(ObjectQuestions::new(ask, mailbox.clone()));
         let endpoint = Endpoint::for_objects(ObjectSessions, mailbox.clone(), metrics, stop.clone());
         let figures = Figures::new(metrics);
-        ObjectHost { endpoint, mailbox, inbox, settings, peers: None, figures, stop }
+        ObjectHost { endpoint, mailbox, inbox, settings, peers: None, questions, figures, stop }
     }
 
     /// Where links with other servers put what comes.
@@ -144,11 +156,16 @@ impl ObjectHost {
 
     /// Where news of tracking goes.
     pub fn news(&self) -> ObjectNews {
-        ObjectNews { mailbox: self.mailbox.clone(), peers: self.peers.clone() }
+        ObjectNews { mailbox: self.mailbox.clone(), peers: self.peers.clone(), questions: self.questions.clone() }
     }
 
-    /// Runs until the server stops. `ask` gives tracking a question, whose answer comes as news.
-    pub async fn run(mut self, ask: impl Fn(iolite_tracking::AskId, iolite_tracking::Ask)) {
+    /// Where operators ask.
+    pub fn questions(&self) -> Arc<ObjectQuestions> {
+        self.questions.clone()
+    }
+
+    /// Runs until the server stops.
+    pub async fn run(mut self) {
         let ObjectHostSettings { gateway, door, classes, has_leases, clock } = self.settings;
         let (classes, managers, start) = match classes {
             Some(ObjectClasses { classes, managers, start }) => (classes, managers, Some(start)),
@@ -156,44 +173,65 @@ impl ObjectHost {
         };
         let to_kernel: ToKernel = {
             let mailbox = self.mailbox;
-            std::sync::Arc::new(move |input| mailbox.send(ServerInput::App(input)))
+            Arc::new(move |input| mailbox.send(ServerInput::App(input)))
         };
         let app = start.map(|start| start(to_kernel));
         let (kernel, broken) = (Id::from_u128(random_id()), Broken::Nothing);
         let settings = ServerSettings { gateway, kernel, classes, has_leases, managers, broken };
         let mut server = ObjectServer::new(Server::new(clock.now(), settings), door);
-        let mut world = World { endpoint: self.endpoint, gateway, peers: self.peers, app, ask, figures: self.figures };
+        let (endpoint, peers, questions, figures) = (self.endpoint, self.peers, self.questions, self.figures);
+        let mut world = World { endpoint, gateway, peers, app, questions, figures };
         drive(&mut server, clock, &mut self.inbox, self.stop, &mut world).await;
     }
 }
 
 /// The world that the machine's outputs go to.
-struct World<A> {
+struct World {
     endpoint: Endpoint<ObjectSessions>,
     gateway: CoordinatorId,
     peers: Option<Peers>,
     app: Option<Box<dyn AppSide>>,
-    ask: A,
+    questions: Arc<ObjectQuestions>,
     figures: Figures,
 }
 
-impl<A: Fn(iolite_tracking::AskId, iolite_tracking::Ask)> Performer<ObjectServer> for World<A> {
+impl World {
+    /// Gives the app of this process what is for it.
+    fn tell_app(&mut self, output: ToApp) {
+        let output = match output {
+            ToApp::Answered(ticket, result) => match self.questions.answered(ticket, result) {
+                Some(result) => ToApp::Answered(ticket, result),
+                None => return,
+            },
+            ToApp::Restore { .. }
+            | ToApp::Forget { .. }
+            | ToApp::Run(..)
+            | ToApp::Created(..)
+            | ToApp::Found(..)
+            | ToApp::Save { .. }
+            | ToApp::Moved(..) => output,
+        };
+        match &mut self.app {
+            Some(app) => app.perform(output),
+            None => unreachable!("a server without classes has nothing to run: {output:?}"),
+        }
+    }
+}
+
+impl Performer<ObjectServer> for World {
     fn perform(&mut self, output: ServerOutput) {
         match output {
             ServerOutput::Send(session, message) => self.endpoint.send(session.0, message),
             ServerOutput::Close(session) => self.endpoint.close(session.0),
             ServerOutput::Ask(AskId(id), question) => {
                 let address = self.peers.as_ref().map(|peers| peers.address.as_str());
-                (self.ask)(iolite_tracking::AskId(id), to_tracking(question, self.gateway, address));
+                self.questions.of_machine(iolite_tracking::AskId(id), to_tracking(question, self.gateway, address));
             }
             ServerOutput::ToPeer(link, message) => match &self.peers {
                 Some(peers) => peers.send(link, &message),
                 None => unreachable!("a server without links has a message for one: {message:?}"),
             },
-            ServerOutput::App(output) => match &mut self.app {
-                Some(app) => app.perform(output),
-                None => unreachable!("a server without classes has nothing to run: {output:?}"),
-            },
+            ServerOutput::App(output) => self.tell_app(output),
             ServerOutput::Check(..) | ServerOutput::May(..) => unreachable!("the door has answered"),
         }
     }
@@ -207,13 +245,18 @@ impl<A: Fn(iolite_tracking::AskId, iolite_tracking::Ask)> Performer<ObjectServer
 pub(crate) struct ObjectNews {
     mailbox: Mailbox<ServerInput>,
     peers: Option<Peers>,
+    questions: Arc<ObjectQuestions>,
 }
 
 impl ObjectNews {
     pub fn tell(&self, news: News) {
         match news {
             News::Ready(store) => self.mailbox.send(ServerInput::Ready(store)),
-            News::Told(id, told) => self.mailbox.send(ServerInput::Tracked(AskId(id.0), of_tracking(told))),
+            News::Told(id, told) => {
+                if let Some(told) = self.questions.told(id, told) {
+                    self.mailbox.send(ServerInput::Tracked(AskId(id.0), of_tracking(told)));
+                }
+            }
             News::Lease { own: _, until } => self.mailbox.send(ServerInput::Lease(until)),
             News::Server { own, address } => {
                 if let Some(peers) = &self.peers

@@ -21,10 +21,15 @@ use crate::blobs::asks::Asks;
 use crate::client_port::{ClientPort, ClientPortError};
 use crate::clients::{Doors, Ready, Welcome, gateway, site};
 use crate::config::{GatewayConfig, PostgresConfig, PostgresGatewayConfig, Protection};
+use crate::object_commands::ObjectCommands;
+use crate::operate::OperatorCommands;
 use crate::password::{PasswordError, read_password};
 use crate::postgres_front::{PostgresFront, PostgresInput, PostgresOutput};
 use crate::server::{INBOX_BYTES_MAX, LAST_REQUESTS_WITHIN};
 use crate::sessions::GatewaySessions;
+
+/// The answer at `/objects`, and to commands about objects.
+const NO_OBJECTS: &str = "This gateway serves no objects: they need the replicated store.\n";
 
 /// Why such a gateway does not start, or ends. Each message says what to do.
 #[derive(Debug, thiserror::Error)]
@@ -106,12 +111,14 @@ impl PostgresGateway {
         let told_token = self.config.tells_token.then_some(self.clients.token.as_str());
         let (origins, app) = (self.config.origins.clone(), self.config.app_files());
         let (metrics, welcome) = (self.metrics.clone(), Welcome::Gateway);
+        let (of_blobs, of_objects) = (blobs.commands(), ObjectCommands::new(Err(NO_OBJECTS)));
+        let commands = OperatorCommands::new(&self.clients.token, of_blobs, of_objects, self.shutdown.listen());
         let site = site(
             Doors {
                 sessions: endpoint.clone(),
                 blobs: blobs.endpoint.clone(),
-                objects: Err("This gateway serves no objects: they need the replicated store.\n"),
-                commands: blobs.commands(&self.clients.token, self.shutdown.listen()),
+                objects: Err(NO_OBJECTS),
+                commands: Arc::new(commands),
             },
             origins,
             metrics,

@@ -26,9 +26,11 @@ use crate::config::BlobsConfig;
 use crate::data_directory::{DataDirectory, DataDirectoryError, is_data_directory};
 use crate::gateway_metrics::GatewayMetrics;
 use crate::journal::{self, Failure};
+use crate::object_commands::ObjectCommands;
 use crate::object_door::ObjectDoor;
 use crate::object_host::{ObjectHost, ObjectHostSettings, ObjectNews};
 use crate::objects::ObjectsAddress;
+use crate::operate::OperatorCommands;
 use crate::recovery::recover_alone;
 use crate::sessions::GatewaySessions;
 use crate::store_metrics::StoreMetrics;
@@ -206,6 +208,7 @@ impl Server {
         let sessions = GatewaySessions(NodeInput::Gateway);
         let endpoint = Endpoint::new(sessions, self.mailbox.clone(), &self.metrics, shutdown.listen());
         let ready = Arc::new(Ready::default());
+        let tracking = self.mailbox.clone();
         let objects = ObjectHost::new(
             ObjectHostSettings {
                 gateway: CoordinatorId::default(),
@@ -214,18 +217,21 @@ impl Server {
                 has_leases: false,
                 clock: self.clock,
             },
+            move |id, ask| tracking.send(NodeInput::Tracking(id, ask)),
             &self.metrics,
             shutdown.listen(),
         );
         let (mailbox, stop, sweeps) = (self.mailbox.clone(), shutdown.listen(), self.mailbox.clone());
         let asks = Asks::new(move |ask| sweeps.send(NodeInput::Sweeper(ask)));
         let blobs = BlobHost::new(NodeInput::Gateway, mailbox, Some(self.blobs), asks, &self.metrics, stop);
+        let (of_blobs, of_objects) = (blobs.commands(), ObjectCommands::new(Ok(objects.questions())));
+        let commands = OperatorCommands::new(&self.token, of_blobs, of_objects, shutdown.listen());
         let site = site(
             Doors {
                 sessions: endpoint.clone(),
                 blobs: blobs.endpoint.clone(),
                 objects: Ok(objects.endpoint.clone()),
-                commands: blobs.commands(&self.token, shutdown.listen()),
+                commands: Arc::new(commands),
             },
             Origins::default(),
             self.metrics.clone(),
@@ -236,8 +242,8 @@ impl Server {
         );
         let http = tokio::spawn(site.serve(self.listener, shutdown.listen()));
         let (gateway, store) = (GatewayMetrics::new(&self.metrics), StoreMetrics::new(&self.metrics));
-        let (news, tracking) = (objects.news(), self.mailbox.clone());
-        tokio::spawn(objects.run(move |id, ask| tracking.send(NodeInput::Tracking(id, ask))));
+        let news = objects.news();
+        tokio::spawn(objects.run());
         let mut world = World { endpoint, blobs, objects: news, journal: self.journal, ready, gateway, store };
         let ended = shutdown.listen();
         let failed = tokio::select! {

@@ -14,6 +14,7 @@ mod emulate;
 mod logs;
 mod members;
 mod object_runner;
+mod objects;
 mod operator;
 mod seconds;
 mod serve;
@@ -61,6 +62,9 @@ enum Command {
     /// The store of blobs of a running server: how full it is, whether all is there, and a sweep
     #[command(subcommand)]
     Blobs(blobs::Command),
+    /// Objects of a running server: which there are, where they live, and another node for one
+    #[command(subcommand)]
+    Objects(objects::Command),
     /// Certificates, by which nodes of a cluster know each other
     #[command(subcommand)]
     Certificate(certificate::Command),
@@ -88,6 +92,7 @@ fn main() -> ExitCode {
         Command::Restore(arguments) => backup::restore(&arguments).map(|()| ExitCode::SUCCESS),
         Command::CheckBackup(arguments) => backup::check(&arguments).map(|()| ExitCode::SUCCESS),
         Command::Blobs(command) => blobs::run(&command),
+        Command::Objects(command) => objects::run(&command).map(|()| ExitCode::SUCCESS),
         Command::Certificate(command) => certificate::run(&command).map(|()| ExitCode::SUCCESS),
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Emulate(arguments) => emulate::run(&arguments),

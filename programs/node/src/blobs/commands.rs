@@ -1,15 +1,12 @@
 //! Commands of operators about blobs: `iolite blobs usage`, `check` and `sweep` ask them of a running gateway.
 //!
-//! Invariants: an answer is lines of JSON, of which the last has the key `done` or `error`; an answer without such a line was cut off. Who has the token
-//! of the gateway may ask. A check ends when nobody listens any more; a sweep goes on.
+//! Invariant: a check ends when nobody listens any more; a sweep goes on.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
-use iolite_access::{Access, DevelopmentToken};
 use iolite_blobs::SweepReport;
-use iolite_host::{Commands, Stop};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
@@ -17,79 +14,40 @@ use crate::blobs::cells::CellName;
 use crate::blobs::check::{Check, CheckNews, Checked, Problem};
 use crate::blobs::pass::Order;
 use crate::blobs::sweeper::{SWEEPS_MAX, Sweeper};
-
-/// Lines that wait for whoever asked.
-const LINES_AHEAD: usize = 64;
+use crate::operate::{Answering, Lines};
 
 /// The grace that a command may ask for: a week. Its sweep has one of the places for commands for so long.
 const GRACE_OF_COMMAND_MAX: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
 /// Answers the commands, or says that there is no store.
 pub(crate) struct BlobCommands {
-    access: Access,
     sweeper: Option<Arc<Sweeper>>,
     is_checking: Arc<AtomicBool>,
-    stop: Stop,
 }
 
 impl BlobCommands {
-    pub fn new(token: &str, sweeper: Option<Arc<Sweeper>>, stop: Stop) -> BlobCommands {
-        let access = Access::Development(DevelopmentToken::new(token));
-        BlobCommands { access, sweeper, is_checking: Arc::default(), stop }
-    }
-}
-
-impl Commands for BlobCommands {
-    fn check(&self, token: &str) -> Result<(), String> {
-        self.access.check(token).map(drop).map_err(|error| error.to_string())
+    pub fn new(sweeper: Option<Arc<Sweeper>>) -> BlobCommands {
+        BlobCommands { sweeper, is_checking: Arc::default() }
     }
 
-    fn run(&self, command: &str, options: &str) -> Option<mpsc::Receiver<String>> {
-        let (lines, answer) = mpsc::channel(LINES_AHEAD);
-        let lines = Lines(lines);
+    /// Whether there is such a command.
+    pub fn run(&self, name: &str, options: &str, answering: Answering) -> bool {
+        let lines = answering.lines.clone();
         let Some(sweeper) = self.sweeper.clone() else {
             let problem = "this gateway has no store for blobs: name one by `store`, under [blobs] in its file";
             lines.begin(json!({ "error": problem }));
-            return Some(answer);
+            return true;
         };
-        match command {
-            "blobs/usage" => lines.begin(usage(&sweeper)),
-            "blobs/check" => self.spawn(check(sweeper, self.is_checking.clone(), lines)),
-            "blobs/sweep" => match order(options, sweeper.chunks.grace()) {
-                Ok(order) => self.spawn(sweep(sweeper, order, lines)),
+        match name {
+            "usage" => lines.begin(usage(&sweeper)),
+            "check" => answering.spawn(check(sweeper, self.is_checking.clone(), lines)),
+            "sweep" => match order(options, sweeper.chunks.grace()) {
+                Ok(order) => answering.spawn(sweep(sweeper, order, lines)),
                 Err(problem) => lines.begin(json!({ "error": problem })),
             },
-            _ => return None,
+            _ => return false,
         }
-        Some(answer)
-    }
-}
-
-impl BlobCommands {
-    fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
-        let mut stop = self.stop.clone();
-        tokio::spawn(async move {
-            tokio::select! {
-                () = stop.wait() => {}
-                () = work => {}
-            }
-        });
-    }
-}
-
-/// The answer to one command.
-#[derive(Clone)]
-struct Lines(mpsc::Sender<String>);
-
-impl Lines {
-    /// The first line, for which there is room.
-    fn begin(&self, line: Value) {
-        let _ = self.0.try_send(line.to_string());
-    }
-
-    /// A later one. Who has left does not mind.
-    async fn say(&self, line: Value) {
-        let _ = self.0.send(line.to_string()).await;
+        true
     }
 }
 
@@ -157,7 +115,7 @@ async fn sweep(sweeper: Arc<Sweeper>, order: Order, lines: Lines) {
         line["after"] = json!(order.grace.as_secs());
         let is_last = !order.grace.is_zero();
         let line = if is_last { json!({ "done": line }) } else { json!({ "found": line }) };
-        let _ = told.0.try_send(line.to_string());
+        told.begin(line);
     };
     let line = match sweeper.sweep_now(order, found).await {
         Some(Ok(report)) => match &report.failure {
@@ -188,7 +146,7 @@ async fn check(sweeper: Arc<Sweeper>, is_checking: Arc<AtomicBool>, lines: Lines
             Ok(checked) => json!({ "done": counted(checked) }),
             Err(problem) => json!({ "error": problem.to_string() }),
         },
-        () = lines.0.closed() => Value::Null,
+        () = lines.closed() => Value::Null,
     };
     is_checking.store(false, Ordering::Release);
     lines.say(line).await;

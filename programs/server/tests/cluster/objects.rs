@@ -8,7 +8,7 @@ use iolite::objects::{Host, Ref, sapphire};
 use iolite_values::ObjectEpoch;
 use iolite_wire::objects::{Answer, FromDevice, ToDevice};
 
-use crate::support::local::{Folder, Local, PATIENCE};
+use crate::support::local::{Folder, Local, PATIENCE, succeeds};
 use crate::support::objects::{RawObjects, Way, serving};
 
 #[sapphire(name = "Counter", managers = [ExplicitMigration])]
@@ -106,6 +106,9 @@ async fn objects_are_called_through_every_gateway_and_outlive_that_of_their_host
     let own = host.find::<Counter>("a").await.expect("tracking answers").expect("it is there");
     let (moved, ()) = tokio::join!(ExplicitMigration::move_to(&own, welcome.device), takes(&mut node));
     moved.expect("the other node has taken it");
+    let target = format!("http://{}", cluster.gateway_address(2));
+    let shown = succeeds(&["objects", "show", "Counter/a", "--target", &target]);
+    assert!(shown.contains(&format!("lives at: {} (it is there, connected to gateway-1)", welcome.device)), "{shown}");
     counts(&cluster, "gateway-2", "iolite_object_moves_total", 1).await;
     let (count, ()) = tokio::join!(found.add(1), answers(&mut node, 203));
     assert_eq!(count, Ok(203));

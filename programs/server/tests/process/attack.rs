@@ -6,6 +6,7 @@ mod contents;
 mod frames;
 mod greed;
 mod greedy_queries;
+mod object_rights;
 mod objects;
 mod readers;
 mod witness;

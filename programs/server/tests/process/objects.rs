@@ -7,6 +7,7 @@ use std::time::Duration;
 use iolite::objects::{CallError, Context, Host, Ref, sapphire};
 
 use crate::support::dev::{Dev, Folder, PATIENCE};
+use crate::support::local::{fails, succeeds};
 
 #[sapphire(name = "Account")]
 #[derive(Default)]
@@ -187,4 +188,73 @@ async fn node_starts_again_under_its_name_when_the_file_of_iolite_dev_is_written
         }
     };
     tokio::time::timeout(PATIENCE, ended).await.expect("Node ends with the server, also if that is killed");
+}
+
+#[sapphire(name = "Ledger", managers = [ExplicitMigration])]
+#[derive(Default)]
+struct Ledger {
+    lines: u64,
+}
+
+#[sapphire::methods]
+impl Ledger {
+    fn add(&mut self) -> u64 {
+        self.lines += 1;
+        self.lines
+    }
+}
+
+#[sapphire(name = "Sign", managers = [KeepInPlace])]
+#[derive(Default)]
+struct Sign {}
+
+#[sapphire::methods]
+impl Sign {
+    #[read]
+    fn read(&self) {}
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_operator_lists_shows_and_moves_objects() {
+    let folder = Folder::new("object-commands");
+    let dev = Dev::start(&folder.0);
+    let target = format!("http://127.0.0.1:{}", dev.port());
+    let said =
+        |arguments: &[&str]| succeeds(&[&["objects"][..], arguments, &["--target", target.as_str()][..]].concat());
+    let refused =
+        |arguments: &[&str]| fails(&[&["objects"][..], arguments, &["--target", target.as_str()][..]].concat());
+    assert_eq!(said(&["list"]), "OBJECT  MANAGERS  EPOCH  LIVES AT\n");
+
+    let connect = || Host::connect(&dev.sync_url(), &dev.token()).class::<Ledger>().class::<Sign>().serves().start();
+    let hosts = [connect().await.expect("it is let in"), connect().await.expect("it is let in")];
+    let nodes = hosts.each_ref().map(|host| host.node_id().expect("it is registered").to_string());
+    let ledger = hosts[0].create("a & b/\u{e9} #1", Ledger::default()).await.expect("it is new");
+    hosts[0].create("door", Sign::default()).await.expect("it is new");
+    assert_eq!(ledger.add().await, Ok(1));
+    let name = "Ledger/a & b/\u{e9} #1";
+    let listed = said(&["list"]);
+    let places: Vec<(&str, &str)> =
+        listed.lines().skip(1).map(|line| line.split_at(line.find("  ").expect("columns"))).collect();
+    assert!(places.len() == 2 && places[0].0 == name && places[1].0 == "Sign/door", "{listed}");
+    let at = nodes.iter().position(|node| places[0].1.ends_with(node.as_str())).expect("it lives at one of them");
+    assert_eq!(said(&["list", "--class", "Sign"]).lines().count(), 2);
+
+    let shown = said(&["show", name]);
+    let there = |node: &str| format!("lives at: {node} (it is there, connected to gateway-0)\n");
+    assert!(shown.contains(&there(&nodes[at])) && shown.contains("epoch: 1\n"), "{shown}");
+    let moved = said(&["move", name, &nodes[1 - at]]);
+    assert!(moved.contains(&there(&nodes[1 - at])) && moved.contains("epoch: 2\n"), "{moved}");
+    assert_eq!(ledger.add().await, Ok(2), "the same object");
+    assert!(said(&["show", "--json", name]).contains("\"epoch\":2"));
+
+    for (arguments, why) in [
+        (["move", "Sign/door", nodes[0].as_str()], "under ExplicitMigration only, and its managers are KeepInPlace"),
+        (["move", "Ledger/none", nodes[0].as_str()], "there is no object Ledger/none"),
+        (["move", name, "gateway-7#1"], "its node or gateway-7#1 is not there"),
+        (["move", name, "nowhere"], "\"nowhere\" is no node"),
+        (["show", "--json", "Ledger"], "write CLASS/ID"),
+    ] {
+        let told = refused(&arguments);
+        assert!(told.contains(why), "{arguments:?}: {told}");
+    }
 }

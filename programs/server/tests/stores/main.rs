@@ -5,5 +5,6 @@ mod support;
 
 mod backup;
 mod etcd;
+mod object_backups;
 mod object_rows;
 mod postgres;

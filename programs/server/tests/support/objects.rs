@@ -22,6 +22,11 @@ use super::local::Local;
 impl Local {
     /// One shard, whose gateways serve objects. `more` is in the file of each gateway too.
     pub fn with_objects(folder: &Path, replicas: u64, gateways: u16, more: &str) -> Local {
+        Local::made(Local::create_with_objects(folder, replicas, gateways, more))
+    }
+
+    /// The same before it is started.
+    pub fn create_with_objects(folder: &Path, replicas: u64, gateways: u16, more: &str) -> LocalCluster {
         let shape = ClusterShape { replicas, gateways, ports: Ports::Free, ..ClusterShape::default() };
         let cluster = LocalCluster::create(folder, &shape).expect("the folder is new");
         let ports = free_ports(&[[127, 0, 0, 1].into()], gateways.into()).expect("some are free");
@@ -31,7 +36,7 @@ impl Local {
             let text = format!("{text}\n[objects]\nlisten = \"127.0.0.1:{port}\"\n{more}");
             std::fs::write(&file, text).expect("it can be written");
         }
-        Local::made(cluster)
+        cluster
     }
 
     pub fn objects_url(&self, gateway: usize) -> String {

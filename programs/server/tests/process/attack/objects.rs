@@ -6,7 +6,7 @@ use iolite::objects::deployment::ExplicitMigration;
 use iolite::objects::{CallError, Context, Host, Ran, Ref, sapphire};
 use iolite_values::{DeviceRight, NodeId, ObjectEpoch, ObjectName};
 use iolite_wire::limits::STATE_PART;
-use iolite_wire::objects::{Answer, CallFailure, FromDevice, NotRun, Part, Placed, ToDevice, TrackAnswer};
+use iolite_wire::objects::{Answer, CallFailure, Component, FromDevice, NotRun, Part, Placed, ToDevice, TrackAnswer};
 
 use crate::support::dev::{Dev, Folder};
 use crate::support::local::Local;
@@ -278,6 +278,17 @@ async fn a_door_that_says_no_lets_no_call_no_object_and_no_claim_through() {
     assert_eq!(told(&mut raw).await, denied);
     raw.say(&FromDevice::Create { number: 2, begin: begin.clone(), state: state.clone() }).await;
     assert_eq!(told(&mut raw).await, denied, "a node of the service would have it");
+    let (home, at) = (object("Secret", "s"), host.node_id().expect("it is registered"));
+    let parts = [Component::Instance(0), Component::Proxy(0), Component::Coordinator(0)];
+    let claims = [DeviceRight::Call, DeviceRight::Read, DeviceRight::Hold];
+    let words = parts.into_iter().flat_map(|part| claims.map(|claim| (part, claim)));
+    for (number, (part, claim)) in (3..).zip(words) {
+        let FromDevice::Call { number, to, mut rpc } = call(number, at, &home, "") else { panic!("it is a call") };
+        (rpc.component, rpc.claim, rpc.arguments) = (part, claim, welcome.device.to_string().into_bytes());
+        raw.say(&FromDevice::Call { number, to, rpc }).await;
+        let refused = Answer::Failed(CallFailure::NotRun(NotRun::NotPermitted));
+        assert_eq!(answer(&mut raw).await, refused, "a message is no way round: {part:?} {claim:?}");
+    }
     let moved = ExplicitMigration::move_to(&secret, welcome.device).await;
     assert!(matches!(moved, Err(CallError::NotRun(iolite::objects::NotRun::NotPermitted))), "{moved:?}");
     for id in ["theirs", "mine"] {
