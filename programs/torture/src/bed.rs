@@ -1,23 +1,29 @@
-//! The cluster that is tortured: its folder, its processes, and the network between them.
+//! The cluster that is tortured: its folder, its processes, and the network between them. In a run with objects, their hosts and devices too.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 
 use anyhow::{Context, ensure};
-use iolite_cluster::{ClusterShape, LocalCluster, LocalNode};
+use iolite_cluster::{ClusterShape, LocalCluster, LocalNode, free_ports};
 use iolite_node::NodeRole;
-use iolite_node::config::FaultsTable;
+use iolite_node::config::{FaultsTable, ObjectsTable};
 use rustix::process::Signal;
 
+use crate::callers::Callers;
 use crate::network::Network;
+use crate::objects::Crew;
+use crate::party::Party;
 
 #[derive(Debug)]
 pub struct Bed {
     cluster: LocalCluster,
     program: PathBuf,
     network: Network,
-    children: BTreeMap<NodeRole, Child>,
+    callers: Callers,
+    children: BTreeMap<Party, Child>,
+    crew: Option<Crew>,
 }
 
 /// Beside a node's file.
@@ -35,7 +41,10 @@ impl Bed {
             for (replica, address) in &addresses {
                 let role = NodeRole::Store(*replica);
                 if role != node.role {
-                    seen.insert(*replica, network.link(node.role, role, address.parse()?).await?.to_string());
+                    seen.insert(
+                        *replica,
+                        network.link(Party::Node(node.role), Party::Node(role), address.parse()?).await?.to_string(),
+                    );
                 }
             }
             cluster.set_view(node, &seen)?;
@@ -44,7 +53,42 @@ impl Bed {
                     FaultsTable { hold_unsynced, clock_shift_file: Some(SHIFT.into()), ..FaultsTable::default() };
             })?;
         }
-        Ok(Bed { cluster, program: program.to_owned(), network, children: BTreeMap::new() })
+        let (callers, children) = (Callers::default(), BTreeMap::new());
+        Ok(Bed { cluster, program: program.to_owned(), network, callers, children, crew: None })
+    }
+
+    /// Has the gateways serve objects. They reach each other through the network. Before they are started.
+    pub async fn serve_objects(&mut self) -> anyhow::Result<()> {
+        let gateways: Vec<Party> = self.cluster.gateways().map(|gateway| Party::Node(gateway.role)).collect();
+        let ports = free_ports(&[[127, 0, 0, 1].into()], gateways.len())?;
+        for ((node, own), port) in self.cluster.gateways().zip(&gateways).zip(ports) {
+            let listen = SocketAddr::from(([127, 0, 0, 1], port));
+            let address = self.network.answer(*own, &gateways, listen, self.callers.clone()).await?;
+            node.edit(|file| file.objects = Some(ObjectsTable { listen, address: Some(address.to_string()) }))?;
+        }
+        Ok(())
+    }
+
+    /// A way to the gateways for each of these.
+    pub async fn gates(&mut self, parties: &[Party]) -> anyhow::Result<BTreeMap<Party, SocketAddr>> {
+        let found = self.cluster.gateways().filter_map(|node| Some((Party::Node(node.role), node.address?)));
+        let mut gateways: Vec<(Party, SocketAddr)> = found.collect();
+        let mut gates = BTreeMap::new();
+        for party in parties {
+            gates.insert(*party, self.network.gate(*party, &gateways).await?);
+            // The next one begins at another gateway.
+            gateways.rotate_left(1);
+        }
+        Ok(gates)
+    }
+
+    pub fn join(&mut self, crew: Crew) {
+        self.crew = Some(crew);
+    }
+
+    /// The hosts and devices of a run with objects.
+    pub fn crew(&mut self) -> anyhow::Result<&mut Crew> {
+        self.crew.as_mut().context("this is a run with objects")
     }
 
     pub fn cluster(&self) -> &LocalCluster {
@@ -59,41 +103,81 @@ impl Bed {
         self.cluster.nodes().iter().map(|node| node.role).collect()
     }
 
+    /// All that faults are made to.
+    pub fn parties(&self) -> Vec<Party> {
+        let nodes = self.cluster.nodes().iter().map(|node| Party::Node(node.role));
+        nodes.chain(self.crew.iter().flat_map(Crew::parties)).collect()
+    }
+
     fn node(&self, role: NodeRole) -> anyhow::Result<&LocalNode> {
         self.cluster.nodes().iter().find(|node| node.role == role).context("the cluster has such a node")
     }
 
-    /// Starts a node that does not run.
-    pub fn start(&mut self, role: NodeRole) -> anyhow::Result<()> {
+    /// Starts a process that does not run.
+    pub fn start(&mut self, party: Party) -> anyhow::Result<()> {
         // With this process they end too, so that nothing is left of a run that was interrupted.
         let mut command = Command::new("setpriv");
         command.args(["--pdeathsig", "KILL", "--"]).arg(&self.program);
-        let child = self.node(role)?.start_by(command)?;
-        self.children.insert(role, child);
+        let child = match party {
+            Party::Node(role) => self.node(role)?.start_by(command)?,
+            Party::Host(_) | Party::Device(_) => self.crew()?.start(party, command)?,
+        };
+        self.callers.runs(party, child.id());
+        self.children.insert(party, child);
         Ok(())
     }
 
     /// SIGKILL, and the process is gone when this returns.
-    pub fn kill(&mut self, role: NodeRole) -> anyhow::Result<()> {
-        if let Some(mut child) = self.children.remove(&role) {
+    pub fn kill(&mut self, party: Party) -> anyhow::Result<()> {
+        if let Some(mut child) = self.children.remove(&party) {
+            self.callers.has_ended(child.id());
             child.kill()?;
             child.wait()?;
         }
         Ok(())
     }
 
-    pub fn pause(&self, role: NodeRole) -> anyhow::Result<()> {
-        self.signal(role, Signal::STOP)
+    pub fn pause(&self, party: Party) -> anyhow::Result<()> {
+        self.signal(party, Signal::STOP)
     }
 
-    pub fn resume(&self, role: NodeRole) -> anyhow::Result<()> {
-        self.signal(role, Signal::CONT)
+    pub fn resume(&self, party: Party) -> anyhow::Result<()> {
+        self.signal(party, Signal::CONT)
     }
 
-    fn signal(&self, role: NodeRole, signal: Signal) -> anyhow::Result<()> {
-        let child = self.children.get(&role).with_context(|| format!("{role} does not run"))?;
+    fn signal(&self, party: Party, signal: Signal) -> anyhow::Result<()> {
+        let child = self.children.get(&party).with_context(|| format!("{party} does not run"))?;
         rustix::process::kill_process(rustix::process::Pid::from_child(child), signal)?;
         Ok(())
+    }
+
+    /// Asks a host or a device to end: its input does.
+    pub fn ask_to_end(&mut self, party: Party) {
+        if let Some(child) = self.children.get_mut(&party) {
+            drop(child.stdin.take());
+        }
+    }
+
+    /// Whether a process that was asked to end has ended.
+    ///
+    /// # Errors
+    /// How, if not well.
+    pub fn has_ended(&mut self, party: Party) -> anyhow::Result<bool> {
+        let Some(child) = self.children.get_mut(&party) else { return Ok(true) };
+        let Some(status) = child.try_wait()? else { return Ok(false) };
+        self.callers.has_ended(child.id());
+        self.children.remove(&party);
+        ensure!(status.success(), "{party} failed: {status}. Its last words:\n{}", self.last_words(party));
+        Ok(true)
+    }
+
+    fn last_words(&self, party: Party) -> String {
+        match party {
+            Party::Node(role) => self.node(role).map_or_else(|error| error.to_string(), LocalNode::last_words),
+            Party::Host(_) | Party::Device(_) => {
+                self.crew.as_ref().map_or_else(String::new, |crew| crew.last_words(party))
+            }
+        }
     }
 
     /// So many milliseconds the node's clock is wrong from now on.
@@ -106,7 +190,7 @@ impl Bed {
         Ok(())
     }
 
-    /// None of the nodes that should run has ended by itself.
+    /// None of the processes that should run has ended by itself.
     ///
     /// # Errors
     /// Those that have, with their last words.
@@ -116,18 +200,23 @@ impl Bed {
         Ok(())
     }
 
-    /// The nodes that should run and have ended by themselves, one line and the last words of each. Each is told once.
+    /// The processes that should run and have ended by themselves, one line and the last words of each. Each is told once.
     pub fn ended(&mut self) -> Vec<String> {
         let mut told = Vec::new();
-        for node in self.cluster.nodes() {
-            let Some(child) = self.children.get_mut(&node.role) else { continue };
+        for party in self.parties() {
+            let Some(child) = self.children.get_mut(&party) else { continue };
+            let is_asked_to_end = !matches!(party, Party::Node(_)) && child.stdin.is_none();
+            if is_asked_to_end {
+                continue;
+            }
             let how = match child.try_wait() {
                 Ok(None) => continue,
                 Ok(Some(status)) => status.to_string(),
                 Err(error) => format!("nobody knows how, {error}"),
             };
-            self.children.remove(&node.role);
-            told.push(format!("{} ended by itself: {how}. Its last words:\n{}", node.role, node.last_words()));
+            self.callers.has_ended(child.id());
+            self.children.remove(&party);
+            told.push(format!("{party} ended by itself: {how}. Its last words:\n{}", self.last_words(party)));
         }
         told
     }

@@ -6,12 +6,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use iolite_histories::Fault;
-use iolite_node::NodeRole;
 
 use crate::bed::Bed;
 use crate::faults::FaultKind;
 use crate::moment::moment;
 use crate::network::Way;
+use crate::party::Party;
 use crate::random::Random;
 
 #[derive(Debug)]
@@ -19,8 +19,8 @@ pub struct Chaos {
     bed: Bed,
     kinds: Vec<FaultKind>,
     random: Random,
-    /// Nodes of which a process is down or stands still.
-    away: BTreeSet<NodeRole>,
+    /// Processes that are down or stand still.
+    away: BTreeSet<Party>,
     ends: BTreeMap<(Instant, u64), End>,
     last_end: u64,
     made: Vec<Fault>,
@@ -30,8 +30,8 @@ pub struct Chaos {
 /// How a fault ends.
 #[derive(Clone, Debug)]
 enum End {
-    Start(NodeRole),
-    Resume(NodeRole),
+    Start(Party),
+    Resume(Party),
     Heal(Vec<Way>),
 }
 
@@ -103,15 +103,15 @@ impl Chaos {
 
     fn end(&mut self, end: End) -> anyhow::Result<()> {
         match end {
-            End::Start(role) => {
-                self.away.remove(&role);
-                self.bed.start(role)?;
-                self.note(format!("{role} starts"));
+            End::Start(party) => {
+                self.away.remove(&party);
+                self.bed.start(party)?;
+                self.note(format!("{party} starts"));
             }
-            End::Resume(role) => {
-                self.away.remove(&role);
-                self.bed.resume(role)?;
-                self.note(format!("{role} goes on"));
+            End::Resume(party) => {
+                self.away.remove(&party);
+                self.bed.resume(party)?;
+                self.note(format!("{party} goes on"));
             }
             End::Heal(ways) => {
                 ways.iter().for_each(|way| self.bed.network().heal(*way));
@@ -145,29 +145,29 @@ impl Chaos {
         *self.counts.entry(kind).or_default() += 1;
     }
 
-    /// One node, some, or all replicas at once, with or without the gateways.
-    fn victims(&mut self) -> Vec<NodeRole> {
-        let all = self.bed.roles();
-        let stores: Vec<NodeRole> = all.iter().copied().filter(|role| matches!(role, NodeRole::Store(_))).collect();
+    /// One process, some, or all replicas at once, with or without the others.
+    fn victims(&mut self) -> Vec<Party> {
+        let all = self.bed.parties();
+        let stores: Vec<Party> = all.iter().copied().filter(|party| party.is_store()).collect();
         let chosen = match self.random.below(10) {
             0 => all,
             1 => stores,
             2 | 3 => all.into_iter().filter(|_| self.random.percent(40)).collect(),
             _ => vec![*self.random.pick(&all)],
         };
-        chosen.into_iter().filter(|role| !self.away.contains(role)).collect()
+        chosen.into_iter().filter(|party| !self.away.contains(party)).collect()
     }
 
     fn kill(&mut self, kind: FaultKind) -> anyhow::Result<()> {
-        let victims = self.victims();
+        let victims: Vec<Party> = self.victims().into_iter().filter(|party| party.may_be_killed()).collect();
         if victims.is_empty() {
             return Ok(());
         }
-        for role in &victims {
-            self.bed.kill(*role)?;
-            self.away.insert(*role);
+        for party in &victims {
+            self.bed.kill(*party)?;
+            self.away.insert(*party);
             let after = self.random.millis(0, 2500);
-            self.end_later(after, End::Start(*role));
+            self.end_later(after, End::Start(*party));
         }
         self.note(format!("{kind} {}", names(&victims)));
         self.count(kind);
@@ -179,25 +179,25 @@ impl Chaos {
         if victims.is_empty() {
             return Ok(());
         }
-        for role in &victims {
-            self.bed.pause(*role)?;
-            self.away.insert(*role);
+        for party in &victims {
+            self.bed.pause(*party)?;
+            self.away.insert(*party);
             let after = self.random.millis(50, 4000);
-            self.end_later(after, End::Resume(*role));
+            self.end_later(after, End::Resume(*party));
         }
         self.note(format!("pause {}", names(&victims)));
         self.count(FaultKind::Pause);
         Ok(())
     }
 
-    /// Cuts some nodes from the others, both ways or one.
+    /// Cuts some processes from the others, both ways or one.
     fn cut(&mut self) {
-        let all = self.bed.roles();
-        let side: Vec<NodeRole> = match self.random.below(2) {
+        let all = self.bed.parties();
+        let side: Vec<Party> = match self.random.below(2) {
             0 => vec![*self.random.pick(&all)],
             _ => all.iter().copied().filter(|_| self.random.percent(50)).collect(),
         };
-        let others = all.iter().copied().filter(|role| !side.contains(role));
+        let others = all.iter().copied().filter(|party| !side.contains(party));
         let pairs: Vec<Way> = others.flat_map(|other| side.iter().map(move |own| (*own, other))).collect();
         let back = pairs.iter().map(|(from, to)| (*to, *from));
         let ways: Vec<Way> = match self.random.below(3) {
@@ -225,14 +225,14 @@ impl Chaos {
     }
 }
 
-fn names(roles: &[NodeRole]) -> String {
-    roles.iter().map(NodeRole::to_string).collect::<Vec<_>>().join(", ")
+fn names(parties: &[Party]) -> String {
+    parties.iter().map(Party::to_string).collect::<Vec<_>>().join(", ")
 }
 
 fn describe(ways: &[Way]) -> String {
-    let from: BTreeSet<NodeRole> = ways.iter().map(|(from, _)| *from).collect();
-    let to: BTreeSet<NodeRole> = ways.iter().map(|(_, to)| *to).collect();
-    let list = |roles: BTreeSet<NodeRole>| names(&roles.into_iter().collect::<Vec<_>>());
+    let from: BTreeSet<Party> = ways.iter().map(|(from, _)| *from).collect();
+    let to: BTreeSet<Party> = ways.iter().map(|(_, to)| *to).collect();
+    let list = |parties: BTreeSet<Party>| names(&parties.into_iter().collect::<Vec<_>>());
     if from == to {
         format!("everything between two sides of {}", list(from))
     } else {

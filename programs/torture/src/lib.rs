@@ -1,5 +1,5 @@
 //! `iolite torture`: a cluster of real processes that are killed, paused, cut off from each other and given wrong clocks, while clients use it;
-//! and a judgement of what the clients saw.
+//! and a judgement of what the clients saw. `iolite torture --objects` does it to objects.
 //!
 //! Source: Iolite's own, after Jepsen. The page is docs/torture.md.
 //!
@@ -11,12 +11,15 @@
 
 mod bed;
 mod book;
+mod callers;
 mod chaos;
 mod client;
 mod evidence;
 mod faults;
 mod moment;
 mod network;
+mod objects;
+mod party;
 mod random;
 mod report;
 mod run;
@@ -24,5 +27,6 @@ mod step;
 
 pub use evidence::Kept;
 pub use faults::FaultKind;
+pub use objects::{ObjectsOptions, ObjectsReport, run_node, run_objects};
 pub use report::{Answers, TortureReport, Verdict};
 pub use run::{TortureOptions, run};

@@ -37,7 +37,7 @@ pub enum Answers {
 }
 
 impl Answers {
-    fn after_ms(self) -> Option<u64> {
+    pub fn after_ms(self) -> Option<u64> {
         match self {
             Answers::All { after_ms } => Some(after_ms),
             Answers::NotAll | Answers::NotAwaited => None,

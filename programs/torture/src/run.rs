@@ -19,6 +19,7 @@ use crate::chaos::Chaos;
 use crate::client::{Clients, Target};
 use crate::evidence::{Kept, LastState, Reader, history};
 use crate::faults::FaultKind;
+use crate::party::Party;
 use crate::random::Random;
 use crate::report::{Answers, TortureReport, Verdict};
 
@@ -70,7 +71,7 @@ pub async fn run(options: &TortureOptions) -> anyhow::Result<TortureReport> {
     report
 }
 
-fn create(file: &Path) -> anyhow::Result<File> {
+pub fn create(file: &Path) -> anyhow::Result<File> {
     File::create(file).with_context(|| format!("cannot write {}", file.display()))
 }
 
@@ -84,7 +85,7 @@ async fn run_in(options: &TortureOptions, folder: &Path, own: Option<File>) -> a
 }
 
 /// Into the file of the user's and that of the folder, each whatever becomes of the other. Returns what is wrong.
-fn write(history: &History, own: Option<(File, &Path)>, kept: &Path) -> Vec<String> {
+pub fn write(history: &History, own: Option<(File, &Path)>, kept: &Path) -> Vec<String> {
     let own = own.map(|(file, path)| record(history, file, path));
     let kept = create(kept).and_then(|file| record(history, file, kept));
     own.into_iter().chain([kept]).filter_map(Result::err).map(|error| format!("{error:#}")).collect()
@@ -193,9 +194,10 @@ fn splits(shards: u32) -> anyhow::Result<Vec<iolite_cluster::Split>> {
     chosen.map(|place| place.parse().map_err(anyhow::Error::msg)).collect()
 }
 
-async fn start(bed: &mut Bed) -> anyhow::Result<()> {
+/// Starts the nodes of the cluster.
+pub async fn start(bed: &mut Bed) -> anyhow::Result<()> {
     for role in bed.roles() {
-        bed.start(role)?;
+        bed.start(Party::Node(role))?;
     }
     let begun = Instant::now();
     loop {

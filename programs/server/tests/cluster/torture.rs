@@ -76,6 +76,20 @@ fn a_cluster_under_all_faults_loses_nothing_and_stays_strictly_serializable() {
     assert!(said.contains("adya") && said.contains("lists and sets valid; registers valid"), "{said}");
 }
 
+/// Hosts and devices are processes of their own, and fail with the cluster.
+#[test]
+fn objects_under_faults_keep_what_their_managers_promise() {
+    let arguments = ["--objects", "--seconds", "6", "--faults", "kill,pause,partition", "--seed", "3"];
+    let (output, said) = torture(&arguments);
+    assert!(output.status.success(), "{said}");
+    assert!(said.contains("lists and sets valid") && said.contains("\nclean"), "{said}");
+    let managers = ["no manager", "ExplicitMigration", "LeaseCaching", "ConsistentCaching", "WriteThroughCaching"];
+    for manager in managers.into_iter().chain(["AtLeastOnceRPC"]) {
+        let has_line = said.contains(&format!("{manager}: "));
+        assert!(has_line && !said.contains(&format!("{manager}: 0 appended")), "{manager}: {said}");
+    }
+}
+
 /// Without syncs a power cut of all replicas takes what was acknowledged.
 #[test]
 fn a_cluster_that_does_not_sync_is_found_out() {
@@ -146,6 +160,8 @@ fn what_cannot_be_tortured_is_said() {
         (&["--faults", "kill,flood"], "there is no fault \"flood\""),
         (&["--cluster", "1x2"], "1, 3, 5 or 7"),
         (&["--clients", "0"], "at least 1"),
+        (&["--objects", "--cluster", "2x3"], "--objects has one shard"),
+        (&["--objects", "--durability", "memory"], "cannot be used with"),
     ] {
         let (output, said) = torture(arguments);
         assert!(!output.status.success() && said.contains(told), "{said}");
