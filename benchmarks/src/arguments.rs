@@ -7,6 +7,7 @@ use crate::diamond::DiamondOptions;
 use crate::fanout::FanoutOptions;
 use crate::game::GameOptions;
 use crate::memory::{MemoryOptions, MemoryWorkload};
+use crate::objects::ObjectOptions;
 use crate::queries::QueryOptions;
 use crate::queue::QueueOptions;
 use crate::rebase::RebaseOptions;
@@ -36,7 +37,7 @@ pub struct Arguments {
     /// The meaning of acknowledged at the server that is started
     #[arg(long, default_value = "fsync")]
     pub durability: Durability,
-    /// The round trip that every link gets in addition, in milliseconds; of schemes also several with commas
+    /// The round trip that every link gets in addition, in milliseconds; of schemes and object-cache also several with commas
     #[arg(long, default_value = "0", value_name = "MS", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(..=60_000))]
     pub delay_ms: Vec<u32>,
     /// Print one line of JSON
@@ -66,6 +67,8 @@ pub struct Arguments {
     pub rows: RowsOptions,
     #[command(flatten)]
     pub swiftsocial: SwiftSocialOptions,
+    #[command(flatten)]
+    pub objects: ObjectOptions,
 }
 
 /// Everything that can be measured, by one name.
@@ -109,6 +112,14 @@ pub enum AppWorkload {
     Swiftsocial,
     /// A call without arguments and result between two processes, beside that of other systems
     ObjectNull,
+    /// Reads and writes of an object that is far away, without a cache and with two
+    ObjectCache,
+    /// Calls a second that one, two and three copies of an object take
+    ObjectFront,
+    /// Creating, copying and moving objects of several sizes
+    ObjectMoves,
+    /// A word game whose object is in the cloud, or at the device of a player
+    ObjectGame,
 }
 
 /// What the parent tells a client's process.
@@ -189,6 +200,10 @@ impl ValueEnum for AnyWorkload {
                 AnyWorkload::OfApps(AppWorkload::Schemes),
                 AnyWorkload::OfApps(AppWorkload::Swiftsocial),
                 AnyWorkload::OfApps(AppWorkload::ObjectNull),
+                AnyWorkload::OfApps(AppWorkload::ObjectCache),
+                AnyWorkload::OfApps(AppWorkload::ObjectFront),
+                AnyWorkload::OfApps(AppWorkload::ObjectMoves),
+                AnyWorkload::OfApps(AppWorkload::ObjectGame),
             ]
         }
     }

@@ -36,6 +36,10 @@ enum Part {
     SocialCloud(swiftsocial::CloudArguments),
     /// A side of `object-null`, of Iolite and of `--beside echo,rest`
     NullCall(objects::NullArguments),
+    /// The process that calls its own objects in `object-null`
+    LocalCall,
+    /// The server whose Node is measured in `object-null --from node`
+    NodeCall,
 }
 
 /// Runs one part to its end.
@@ -56,5 +60,7 @@ pub fn run_part(arguments: &PartArguments) -> anyhow::Result<()> {
         Part::RebaseMember(member) => rebase::run_member(member),
         Part::SocialCloud(cloud) => swiftsocial::run_cloud(cloud),
         Part::NullCall(side) => objects::run_null(side.clone()),
+        Part::LocalCall => objects::run_local(),
+        Part::NodeCall => objects::run_node(),
     }
 }

@@ -32,7 +32,7 @@ pub struct RowsOptions {
     /// For schemes: how long writer and reader of a causal or eventual table are cut off
     #[arg(long, default_value_t = AWAY_MS, value_name = "MS", value_parser = clap::value_parser!(u32).range(..=60_000))]
     pub away_ms: u32,
-    /// For schemes and sync-overhead: how often each is measured; the median counts [default: 7 and 5]
+    /// For schemes, sync-overhead and object-moves: how often each is measured; the median counts [default: 7, 5 and 50]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
     pub times: Option<u32>,
 }
@@ -55,7 +55,7 @@ impl RowsOptions {
         (self.away_ms != AWAY_MS).then_some("--away-ms")
     }
 
-    /// The same of `schemes` and `sync-overhead`.
+    /// The same of `schemes`, `sync-overhead` and `object-moves`.
     pub fn name_of_times(&self) -> Option<&'static str> {
         self.times.map(|_| "--times")
     }

@@ -21,8 +21,9 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     {
         bail!("only text has a --trace");
     }
-    if arguments.delay_ms.len() > 1 && arguments.workload != AnyWorkload::OfApps(AppWorkload::Schemes) {
-        bail!("only schemes has several --delay-ms");
+    let has_delays = [AppWorkload::Schemes, AppWorkload::ObjectCache].map(AnyWorkload::OfApps);
+    if arguments.delay_ms.len() > 1 && !has_delays.contains(&arguments.workload) {
+        bail!("only schemes and object-cache have several --delay-ms");
     }
     match arguments.workload {
         AnyWorkload::Text => match &arguments.text.trace {
@@ -53,6 +54,10 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
                 AppWorkload::Schemes => rows::run_schemes(arguments),
                 AppWorkload::Swiftsocial => swiftsocial::run(arguments),
                 AppWorkload::ObjectNull => objects::run(arguments),
+                AppWorkload::ObjectCache => objects::run_cache(arguments),
+                AppWorkload::ObjectFront => objects::run_front(arguments),
+                AppWorkload::ObjectMoves => objects::run_moves(arguments),
+                AppWorkload::ObjectGame => objects::run_game(arguments),
             }
         }
         AnyWorkload::OfClients(workload) => {
@@ -86,10 +91,11 @@ fn of_any_app(arguments: &Arguments) -> Option<&'static str> {
 /// What was asked for that only other apps have.
 fn of_apps_but(arguments: &Arguments, own: Option<AppWorkload>) -> Option<&'static str> {
     use AppWorkload::{
-        Blob, Fanout, Game, ObjectNull, Query, Queue, Rebase, RetwisDiamond, Schemes, Swiftsocial, SyncOverhead, Views,
+        Blob, Fanout, Game, ObjectMoves, ObjectNull, Query, Queue, Rebase, RetwisDiamond, Schemes, Swiftsocial,
+        SyncOverhead, Views,
     };
-    let Arguments { game, diamond, fanout, queries, views, rebase, queue, rows, swiftsocial, .. } = arguments;
-    let all: [(&[AppWorkload], Option<&'static str>); 16] = [
+    let Arguments { game, diamond, fanout, queries, views, rebase, queue, rows, swiftsocial, objects, .. } = arguments;
+    let all: [(&[AppWorkload], Option<&'static str>); 17] = [
         (&[Game], game.name_of_any()),
         (&[Game, Views], game.name_of_kill()),
         (&[RetwisDiamond], diamond.name_of_any()),
@@ -104,8 +110,9 @@ fn of_apps_but(arguments: &Arguments, own: Option<AppWorkload>) -> Option<&'stat
         (&[Query, SyncOverhead], queries.name_of_rows()),
         (&[SyncOverhead], rows.name_of_blob()),
         (&[Schemes], rows.name_of_away()),
-        (&[Schemes, SyncOverhead], rows.name_of_times()),
+        (&[Schemes, SyncOverhead, ObjectMoves], rows.name_of_times()),
         (&[Swiftsocial], swiftsocial.name_of_any()),
+        (&[ObjectNull], objects.name_of_any()),
     ];
     all.into_iter().find_map(|(apps, name)| name.filter(|_| own.is_none_or(|own| !apps.contains(&own))))
 }
@@ -113,7 +120,8 @@ fn of_apps_but(arguments: &Arguments, own: Option<AppWorkload>) -> Option<&'stat
 /// What was asked for that this app does not have.
 fn of_another_app(arguments: &Arguments, workload: AppWorkload) -> Option<&'static str> {
     use AppWorkload::{
-        Blob, Fanout, Game, ObjectNull, Query, Queue, Rebase, RetwisDiamond, Schemes, Swiftsocial, SyncOverhead, Views,
+        Blob, Fanout, Game, ObjectCache, ObjectFront, ObjectGame, ObjectMoves, ObjectNull, Query, Queue, Rebase,
+        RetwisDiamond, Schemes, Swiftsocial, SyncOverhead, Views,
     };
     // These start a server of their own, so they may be told to.
     let starts_its_own = matches!(workload, Views | Blob | SyncOverhead | Schemes | Swiftsocial);
@@ -122,7 +130,8 @@ fn of_another_app(arguments: &Arguments, workload: AppWorkload) -> Option<&'stat
     let of_transactions: &[&str] = match workload {
         Game | Fanout | Views | Swiftsocial | ObjectNull => &["--beside"],
         RetwisDiamond => &["--beside", "--keys", "--zipf"],
-        Query | Rebase | Queue | Blob | SyncOverhead | Schemes => &[],
+        Query | Rebase | Queue | Blob | SyncOverhead | Schemes | ObjectCache | ObjectFront | ObjectMoves
+        | ObjectGame => &[],
     };
     let of_apps = of_servers.or(of_apps_but(arguments, Some(workload)));
     of_apps.or(arguments.transactions.name_of_any_but(of_transactions))

@@ -60,6 +60,31 @@ fn a_null_call_is_measured_on_iolite_and_beside_it_on_the_echo_on_rmi_and_on_res
     let [own, rmi] = medians.map(|median| median.as_f64().expect("a number"));
     let ratio = report["ratios"]["1 in flight: p50 of rmi"].as_f64().expect("a number");
     assert!((ratio * rmi - own).abs() < 1e-9, "{report}");
+    let managers: Vec<&str> = report["cells"].as_array().expect("a list")[2..].iter().map(managers).collect();
+    assert_eq!(managers, ["none", "three"], "a call inside of one process: {report}");
+    assert!(report["ratios"]["local call: p50 through three managers, of none"].as_f64() > Some(0.0), "{report}");
+}
+
+fn managers(cell: &Value) -> &str {
+    assert_record(cell);
+    cell["managers"].as_str().expect("a name")
+}
+
+#[test]
+fn a_null_call_of_node_is_measured_both_ways_where_its_package_is_built() {
+    let built = concat!(env!("CARGO_MANIFEST_DIR"), "/../sdks/typescript/objects/dist/index.js");
+    if std::path::Path::new(built).is_file() {
+        let report = assert_measured(&["--from", "node"], [&[], &[]]);
+        let ways: Vec<_> = report["cells"].as_array().expect("a list")[4..]
+            .iter()
+            .inspect(|cell| assert_record(cell))
+            .map(|cell| (cell["from"].as_str().unwrap_or_default(), cell["to"].as_str().unwrap_or_default()))
+            .collect();
+        assert_eq!(ways, [("node", "process"), ("process", "node")], "{report}");
+    } else {
+        let (good, said) = null_calls(&["--from", "node"]);
+        assert!(!good && said.contains("make build"), "{said}");
+    }
 }
 
 #[test]
@@ -79,6 +104,7 @@ fn a_null_call_is_beside_its_own_peers_only_and_takes_no_delay() {
         (&["--beside", "etcd"][..], "etcd is beside retwis-tapir and ycsb-t, not beside object-null"),
         (&["--beside", "echo", "--delay-ms", "5"], "--delay-ms"),
         (&["--beside", "echo", "--bytes", "2MiB"], "1 byte to 1MiB"),
+        (&["--from", "page"], "process, node"),
     ] {
         let output = Command::new(env!("CARGO_BIN_EXE_iolite-bench")).arg("object-null").args(words).output();
         let output = output.expect("the program can be run");

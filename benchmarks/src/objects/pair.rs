@@ -102,7 +102,7 @@ impl Loop {
     }
 }
 
-fn percentiles<'a>(counts: impl IntoIterator<Item = &'a LatencyCounts>) -> Percentiles {
+pub fn percentiles<'a>(counts: impl IntoIterator<Item = &'a LatencyCounts>) -> Percentiles {
     let mut latencies = Latencies::default();
     counts.into_iter().for_each(|counts| latencies.add(counts));
     latencies.percentiles()

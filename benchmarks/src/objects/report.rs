@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::arguments::Arguments;
 use crate::cells::Cells;
+use crate::latency::Percentiles;
 
 use super::ROUNDS;
 use super::pair::{Loop, Pair};
@@ -44,14 +45,16 @@ pub fn cells(pairs: &mut [Pair], arguments: &Arguments, frame_bytes: u64) -> any
 /// A line for each system and number of calls in flight.
 pub fn table(pairs: &[Pair]) -> String {
     let mut text =
-        format!("{:<10} {:>9} {:>9} {:>9} {:>9} {:>10}\n", "", "in flight", "p50 us", "p90 us", "p99 us", "calls/s");
+        format!("{:<16} {:>9} {:>9} {:>9} {:>9} {:>10}\n", "", "in flight", "p50 us", "p90 us", "p99 us", "calls/s");
     for (pair, one) in loops(pairs) {
-        let latency = one.latency();
-        let [p50, p90, p99] = [latency.p50, latency.p90, latency.p99].map(|ms| ms * 1000.0);
-        let (name, in_flight, rate) = (pair.arm.name(), one.in_flight, one.calls_per_second());
-        let _ = writeln!(text, "{name:<10} {in_flight:>9} {p50:>9.1} {p90:>9.1} {p99:>9.1} {rate:>10.0}");
+        row(&mut text, pair.arm.name(), one.in_flight, one.latency(), one.calls_per_second());
     }
     text
+}
+
+pub fn row(text: &mut String, name: &str, in_flight: u32, latency: Percentiles, rate: f64) {
+    let [p50, p90, p99] = [latency.p50, latency.p90, latency.p99].map(|ms| ms * 1000.0);
+    let _ = writeln!(text, "{name:<16} {in_flight:>9} {p50:>9.1} {p90:>9.1} {p99:>9.1} {rate:>10.0}");
 }
 
 fn record(pair: &Pair, one: &Loop) -> Value {

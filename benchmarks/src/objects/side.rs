@@ -112,6 +112,10 @@ impl Part {
     pub fn of(time: Duration) -> Part {
         Part { millis: time.as_millis() as u64 }
     }
+
+    pub fn time(&self) -> Duration {
+        Duration::from_millis(self.millis)
+    }
 }
 
 impl Count {
@@ -119,10 +123,14 @@ impl Count {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
 
+    pub fn ran(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
     /// Tells the parent each time that it asks, until it is gone.
     async fn tell(&self) -> anyhow::Result<()> {
         while hear::<()>().await.is_ok() {
-            say(&Ran(self.0.load(Ordering::Relaxed)))?;
+            say(&Ran(self.ran()))?;
         }
         Ok(())
     }
@@ -176,10 +184,10 @@ async fn serve(of: Native) -> anyhow::Result<()> {
 async fn call(arguments: NullArguments, port: u16) -> anyhow::Result<()> {
     let mut caller = Caller::connect(&arguments, port).await?;
     say(&Ready::Ready)?;
-    while let Ok(Part { millis }) = hear().await {
+    while let Ok(part) = hear::<Part>().await {
         let mut latencies = Latencies::default();
         let begun = Instant::now();
-        let until = begun + Duration::from_millis(millis);
+        let until = begun + part.time();
         match &mut caller {
             Caller::Iolite(caller) => caller.run(until, &mut latencies).await?,
             Caller::Echo(caller) => caller.run(until, &mut latencies).await?,
