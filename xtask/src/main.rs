@@ -48,7 +48,7 @@ fn run() -> Result<bool> {
         ["test", part] => suite::run(&root, Some(part)),
         ["english"] => tidy::english(&root).map(|table| print!("{table}")).map(|()| true),
         ["english", "--lower"] => tidy::lower_english(&root).map(|()| true),
-        ["lines"] => lines::table(&root).map(|table| print!("{table}")).map(|()| true),
+        ["lines"] => lines::tables(&root).map(|tables| print!("{}", tables.join("\n"))).map(|()| true),
         _ => bail!("{USAGE}"),
     }
 }

@@ -43,7 +43,7 @@ export const SECTIONS: readonly Section[] = [
       { file: "docs/tutorial.md", path: "start/tutorial" },
       { file: "README.md", path: "start/about", title: "What Iolite is" },
       { file: "examples/README.md", path: "start/examples" },
-      ...["chat", "word-board", "murmur", "sheet", "album", "passwords", "wall", "room-planner", "hundred-game", "guides"].map((name) => ({
+      ...["chat", "word-board", "murmur", "sheet", "album", "passwords", "wall", "todo", "word-duel", "room-planner", "hundred-game", "guides"].map((name) => ({
         file: `examples/${name}/README.md`,
         path: `start/examples/${name}`,
       })),
@@ -53,7 +53,7 @@ export const SECTIONS: readonly Section[] = [
     title: "Guides",
     pages: [
       { file: "docs/guides/README.md", path: "guides/index", title: "All guides" },
-      ...["take-it-into-your-app", "schema", "mutators", "forms", "lists", "offline", "device", "testing", "schema-changes", "deploy"].map(guide),
+      ...["take-it-into-your-app", "schema", "mutators", "forms", "lists", "offline", "device", "managers", "testing", "schema-changes", "deploy"].map(guide),
       { file: "docs/blobs.md", path: "guides/blobs" },
       { file: "docs/merging.md", path: "guides/merging" },
       { file: "docs/sync.md", path: "guides/sync" },
