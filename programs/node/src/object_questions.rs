@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use iolite_host::Mailbox;
 use iolite_objects::{CallResult, FromApp, ServerInput, Ticket};
@@ -18,6 +18,9 @@ use tokio::sync::oneshot;
 const OPERATORS: u64 = 1 << 63;
 /// Time for a store whose replicas change.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(30);
+/// Time for a server that starts, and how often it is asked.
+const STORE_REACHED_WITHIN: Duration = Duration::from_secs(5);
+const AGAIN: Duration = Duration::from_millis(50);
 
 /// Asks tracking, and managers of objects, in the name of this server.
 pub(crate) struct ObjectQuestions {
@@ -68,13 +71,22 @@ impl ObjectQuestions {
         (self.ask)(id, ask);
     }
 
+    /// A server that has just started has not reached its store: it is asked again for a while.
+    ///
     /// # Errors
     /// For people: nobody answers.
     pub async fn track(&self, ask: Ask) -> Result<Told, String> {
-        let number = self.next();
-        let answer = self.tracking.begin(number);
-        (self.ask)(AskId(number), ask);
-        self.tracking.wait(number, answer).await
+        let begun = Instant::now();
+        loop {
+            let number = self.next();
+            let answer = self.tracking.begin(number);
+            (self.ask)(AskId(number), ask.clone());
+            let told = self.tracking.wait(number, answer).await?;
+            if told != Told::Unavailable || begun.elapsed() >= STORE_REACHED_WITHIN {
+                return Ok(told);
+            }
+            tokio::time::sleep(AGAIN).await;
+        }
     }
 
     /// Says something to a manager of an object.
