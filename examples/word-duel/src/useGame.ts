@@ -35,7 +35,8 @@ export function useGame(game: Ref<Game>, player: string, connection: Connection)
     let problem = "";
     try {
       seat.current ??= await game.join(player);
-      const [letters, turn, last] = await Promise.all([game.getScrambleLetters(), game.getPlayerTurn(), game.getLastRoundStats()]);
+      // In this order: who sees a round's end sees the letters of the next one.
+      const [last, turn, letters] = await Promise.all([game.getLastRoundStats(), game.getPlayerTurn(), game.getScrambleLetters()]);
       setSeen({ seat: seat.current, letters, turn, last });
       setFailed((failed) => (failed === UNREACHABLE ? "" : failed));
     } catch (error) {

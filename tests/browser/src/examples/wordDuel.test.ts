@@ -82,8 +82,9 @@ test("two players play a game in Node, and one whose network was cut goes on in 
     await untilSays(ada, ["No connection. The game goes on when the network is back."]);
     await savePicture(ada, "word-duel-node-cut");
     await pass(ben);
-    const second = await play(ben);
+    // Ben begins the next round too: his page says so of the old one until it has looked again.
     await untilRound(ben, 1, ["", first]);
+    const second = await play(ben);
     await ada.link.mend();
     await untilSays(ada, []);
     await untilRound(ada, 1, [first, ""]);
