@@ -34,15 +34,16 @@ const MODULES: &[Module] = &[
         name: "iolite_wasm",
         generated: "sdks/typescript/client/src/wasm",
         // Since clients move between data centres: with that it has 786,692 bytes, and had 776,922 some commits before.
-        gzipped_bytes_max: 770 * 1024,
+        // Since clients have users and ask for tokens it has 791,647.
+        gzipped_bytes_max: 776 * 1024,
     },
     Module {
         package: "iolite-wasm-objects",
         name: "iolite_wasm_objects",
         generated: "sdks/typescript/objects/src/wasm",
         // It had 91,356 bytes before there were managers, 130,291 with 13 of them, and 143,408 since there are coordinators. A page has none: their code can go.
-        // Since pages keep their objects it has 146,794.
-        gzipped_bytes_max: 144 * 1024,
+        // Since pages keep their objects it has 146,794, and since devices ask for tokens 148,163.
+        gzipped_bytes_max: 146 * 1024,
     },
 ];
 

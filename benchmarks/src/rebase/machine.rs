@@ -9,7 +9,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow, bail};
 use iolite::schema;
-use iolite_client::{Client, Closed, Config, Input, Limits, MutationKind, Output, RunError, RunOf, Transaction, View};
+use iolite_client::{
+    Client, Closed, Config, Input, Limits, MutationKind, Output, RunError, RunOf, TokenSource, Transaction, View,
+};
 use iolite_logs::{Page, admit, append_to};
 use iolite_machine::{Instant as MachineInstant, Machine as _, Now, WallTime};
 use iolite_values::{
@@ -58,7 +60,7 @@ impl Member {
             schema: Arc::new(schema().with::<Ints>().build()?),
             fresh_client: OWN_ID,
             fresh_secret: DeviceSecret([1; 16]),
-            token: "token".into(),
+            token: TokenSource::Fixed("token".into()),
             user: "ann".into(),
             gateways: vec![NonZeroU16::MIN],
             batch: Duration::ZERO,
@@ -95,6 +97,9 @@ impl Member {
             clock_micros: None,
             centre: None,
             moved: false,
+            client: OWN_ID,
+            subject: None,
+            token_left: None,
         };
         let frame = self.encoder.encode(&FromGateway::Welcome(welcome)).context("a small message")?;
         self.hear(frame);
@@ -193,6 +198,7 @@ impl Member {
                 Output::LogStopped { reason, .. } => panic!("the log stands still: {reason}"),
                 Output::Connect(_)
                 | Output::Disconnect
+                | Output::TokenWanted
                 | Output::Mutation { .. }
                 | Output::Delivered(_)
                 | Output::LogMembers(_)

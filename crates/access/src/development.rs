@@ -1,11 +1,22 @@
-//! The development token: random, of one data directory.
+//! The development token: random, of one data directory. It may speak for a user: `<token> as <JSON object>`.
 //!
 //! Invariant: how long a comparison takes depends on the length of what was sent, and on nothing else.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::hint::black_box;
+use std::sync::Arc;
 
+use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
+
+use crate::{AccessError, Claim, Identity, Subject, TOKEN_BYTES_MAX, User};
+
+/// The issuer of users for whom the development token speaks.
+pub const DEVELOPMENT_ISSUER: &str = "iolite dev";
+
+/// Stands between the token and the user.
+const AS: &str = " as ";
 
 /// Kept as a digest, so that it cannot be printed by mistake.
 #[derive(Clone)]
@@ -24,6 +35,37 @@ impl DevelopmentToken {
         let differences = self.digest.iter().zip(other).fold(0, |all, (own, other)| black_box(all | (own ^ other)));
         differences == 0
     }
+
+    /// The developer, or the user for whom the developer speaks. Such a user's token never runs out.
+    ///
+    /// # Errors
+    /// [`AccessError::Wrong`], [`AccessError::TooLong`] and [`AccessError::BadAs`].
+    pub(crate) fn check(&self, text: &str) -> Result<Identity, AccessError> {
+        if text.len() > TOKEN_BYTES_MAX {
+            return Err(AccessError::TooLong);
+        }
+        let (token, user) = match text.split_once(AS) {
+            None => (text, None),
+            Some((token, user)) => (token, Some(user)),
+        };
+        if !self.equals(token) {
+            return Err(AccessError::Wrong);
+        }
+        match user {
+            None => Ok(Identity::Developer),
+            Some(user) => user_of(user).map(|user| Identity::User(Arc::new(user))).ok_or(AccessError::BadAs),
+        }
+    }
+}
+
+/// The user of a JSON object. None: it is no such object.
+fn user_of(text: &str) -> Option<User> {
+    let object: Map<String, Value> = serde_json::from_str(text).ok()?;
+    let name = object.get("sub")?.as_str()?;
+    let subject = Subject::checked(DEVELOPMENT_ISSUER, name)?;
+    let claims = object.iter().map(|(name, value)| Some((name.clone(), Claim::of_any(value)?)));
+    let claims: BTreeMap<String, Claim> = claims.collect::<Option<_>>()?;
+    Some(User { subject, claims, issued: None, ends: None })
 }
 
 impl fmt::Debug for DevelopmentToken {

@@ -25,7 +25,7 @@ pub use restoring::{begin_restoring, end_restoring, restoring};
 pub const CATALOG_TABLE: &str = "_catalog";
 
 /// Tables of the system, by names that no app's table can have; but their numbers it can.
-const SYSTEM_TABLES: [&str; 13] = [
+const SYSTEM_TABLES: [&str; 14] = [
     CATALOG_TABLE,
     "$completions",
     "$configurations",
@@ -39,6 +39,7 @@ const SYSTEM_TABLES: [&str; 13] = [
     "_objects",
     "_nodes",
     "_buckets",
+    "_access",
 ];
 
 /// How many hashes of covered schemas are remembered. Past this, clients send theirs again after the next hello.

@@ -29,6 +29,7 @@ mod sending;
 mod storing;
 mod tabs;
 mod texts;
+mod tokens;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -69,6 +70,9 @@ use moving::Moving;
 use resting::Rest;
 pub use rows::ConflictError;
 use rows::Rows;
+pub(crate) use tokens::Need;
+pub use tokens::TokenSource;
+use tokens::Tokens;
 
 pub struct Client {
     schema: Arc<Schema>,
@@ -76,7 +80,7 @@ pub struct Client {
     schema_hash: SchemaHash,
     identity: Identity,
     user: String,
-    token: String,
+    tokens: Tokens,
     limits: Limits,
     batch: Duration,
     cache: Cache,
@@ -214,7 +218,7 @@ impl Client {
             schema_hash,
             identity,
             user: config.user,
-            token: config.token,
+            tokens: Tokens::of(config.token, config.seed),
             limits: config.limits,
             batch: config.batch,
             cache,
@@ -270,9 +274,9 @@ impl Client {
         &self.schema
     }
 
-    /// Who this client is to the store.
+    /// Who this client is to the store: that of the last welcome. Before the first one, what the device drew.
     pub fn identity(&self) -> ClientId {
-        self.identity.client
+        self.identity.client()
     }
 
     /// The history of the store that the confirmed state is of; none before the first welcome.
@@ -303,6 +307,8 @@ impl Client {
         self.replay()
             || self.rebase()
             || self.react()
+            || self.want_token()
+            || self.renew_token()
             || self.tell_applied()
             || self.ask()
             || self.tell_hashes()
@@ -371,7 +377,8 @@ impl Machine for Client {
 
     fn deadline(&self) -> Option<Instant> {
         let own = [self.session.deadline(), self.acknowledgement.due, self.leader.deadline(), self.rest.deadline()];
-        let others = [self.batches.deadline(), self.blobs.deadline(), self.causal.deadline()];
+        let tokens = self.tokens.deadline(self.session.token_need());
+        let others = [self.batches.deadline(), self.blobs.deadline(), self.causal.deadline(), tokens];
         own.into_iter().chain(others).flatten().min()
     }
 
@@ -379,6 +386,7 @@ impl Machine for Client {
         self.session.is_at(now.instant);
         self.causal.is_at(now.wall);
         self.on_session_due(now);
+        self.tokens.on_due(now.instant, self.session.token_need());
         self.on_acknowledgement_due(now.instant);
         self.renew_identity(now.instant);
         self.rest.on_due(now.instant);
@@ -395,6 +403,8 @@ impl Machine for Client {
         self.delivery.validate(&self.cache, self.logs.lanes());
         self.validate_logs();
         self.validate_kept();
+        self.validate_identity();
+        self.tokens.validate();
         self.reactions.validate();
         self.leader.validate();
         self.validate_stored();

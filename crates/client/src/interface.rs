@@ -9,6 +9,7 @@ use iolite_machine::{PersistId, WallTime};
 use iolite_values::{Attempt, ChunkId, ClientId, Counter, DeviceSecret, LogId, Schema, TableId, Timestamp};
 use iolite_wire::centres::CentreName;
 
+use crate::client::TokenSource;
 use crate::limits::Limits;
 use crate::reactive::ReactionId;
 use crate::session::{Connection, Gateway};
@@ -20,11 +21,11 @@ use crate::transaction::RunOf;
 #[derive(Clone, Debug)]
 pub struct Config {
     pub schema: Arc<Schema>,
-    /// The identity that a new store gets: 128 random bits. A store that exists keeps its own. It is what a session says who it is by, and a secret.
+    /// The id that a new store draws for its device: 128 random bits. A store that exists keeps its own. A session says it, and it is a secret.
     pub fresh_client: ClientId,
     /// The secret that a new store draws ids of rows and authors of texts from: 128 more random bits. A store that exists keeps its own.
     pub fresh_secret: DeviceSecret,
-    pub token: String,
+    pub token: TokenSource,
     /// Whose data this is. A store of another user is refused, so that nobody's mutations are sent as somebody else's.
     pub user: String,
     /// How many gateways of each data centre its host knows, the preferred data centre first; numbered through. At least one. Which of them is tried is
@@ -104,6 +105,8 @@ pub enum Output {
     Disconnect,
     /// Send a binary frame.
     Send(Vec<u8>),
+    /// Get a token, and answer by [`crate::Client::set_token`] or [`crate::Client::token_failed`]. There is no second question before that.
+    TokenWanted,
     /// Apply these changes to the storage, all or none, after those of lower positions; then say so. If nobody waits for them, they may be on the disk a little
     /// later, with others.
     Persist {

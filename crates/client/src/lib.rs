@@ -24,7 +24,7 @@ mod text;
 mod transaction;
 mod view;
 
-pub use client::{CallError, Client, ConflictError, JoinedLog, LeaveError, LogError, LogMember};
+pub use client::{CallError, Client, ConflictError, JoinedLog, LeaveError, LogError, LogMember, TokenSource};
 pub use interface::{
     BlobInput, BlobOutput, Broken, Centre, Config, Input, MutationStatus, Output, Pending, PendingMutation, Refused,
 };

@@ -20,6 +20,7 @@ use link::Patience;
 pub use route::Gateway;
 use route::Route;
 
+use crate::client::Need;
 use crate::limits::Limits;
 
 /// How the client stands to its gateway.
@@ -27,11 +28,12 @@ use crate::limits::Limits;
 pub enum Connection {
     /// No link; the next try comes by itself.
     Offline,
-    /// A link is being made, or the state is being brought up to date.
+    /// The app is asked for a token, a link is being made, or the state is being brought up to date.
     Connecting,
     /// Everything subscribed is current.
     Online,
-    /// The gateway refuses: the token, the schema or the version. The queue is held until the app helps.
+    /// The gateway refuses: the token, the schema or the version. Or the app has no token, or one of another user than the data on this device. The queue is
+    /// held until the app helps.
     Refused { reason: GoodbyeReason, message: String },
 }
 
@@ -59,6 +61,8 @@ pub(crate) enum State {
     },
     /// The app asked for silence.
     Paused,
+    /// The app is asked for a token, without which there is no link.
+    Tokenless,
     /// The host makes a link.
     Linking {
         give_up: Instant,
@@ -126,7 +130,7 @@ impl Session {
     pub(crate) fn connection(&self) -> Connection {
         match &self.state {
             State::Waiting { .. } | State::Paused => Connection::Offline,
-            State::Linking { .. } => Connection::Connecting,
+            State::Tokenless | State::Linking { .. } => Connection::Connecting,
             State::Linked(link) if link.phase == Phase::Open => Connection::Online,
             State::Linked(_) => Connection::Connecting,
             State::Refused { reason, message } => Connection::Refused { reason: *reason, message: message.clone() },
@@ -140,7 +144,7 @@ impl Session {
     /// Whether data that is missing is likely to come soon.
     pub(crate) fn can_fetch(&self) -> bool {
         match &self.state {
-            State::Linking { .. } | State::Linked(_) => true,
+            State::Tokenless | State::Linking { .. } | State::Linked(_) => true,
             State::Waiting { outlook, .. } => *outlook == Outlook::Good,
             State::Paused | State::Refused { .. } => false,
         }
@@ -155,7 +159,54 @@ impl Session {
     pub(crate) fn link_mut(&mut self) -> Option<&mut Link> {
         match &mut self.state {
             State::Linked(link) => Some(link),
-            State::Waiting { .. } | State::Paused | State::Linking { .. } | State::Refused { .. } => None,
+            State::Waiting { .. }
+            | State::Paused
+            | State::Tokenless
+            | State::Linking { .. }
+            | State::Refused { .. } => None,
+        }
+    }
+
+    pub(crate) fn link(&self) -> Option<&Link> {
+        match &self.state {
+            State::Linked(link) => Some(link),
+            State::Waiting { .. }
+            | State::Paused
+            | State::Tokenless
+            | State::Linking { .. }
+            | State::Refused { .. } => None,
+        }
+    }
+
+    /// How much a token is needed now.
+    pub(crate) fn token_need(&self) -> Need {
+        match &self.state {
+            State::Linked(_) => Need::ForSession,
+            State::Tokenless => Need::ToConnect,
+            State::Refused { reason, .. } if lacks_token(*reason) => Need::ToConnect,
+            State::Waiting { .. } | State::Paused | State::Linking { .. } | State::Refused { .. } => Need::None,
+        }
+    }
+
+    /// Whether a link is to be made now.
+    pub(crate) fn is_due_to_link(&self, now: Instant) -> bool {
+        matches!(self.state, State::Waiting { retry, .. } if retry <= now)
+    }
+
+    /// There is no link before there is a token.
+    pub(crate) fn await_token(&mut self) {
+        self.state = State::Tokenless;
+    }
+
+    /// The app has no token, and says why.
+    pub(crate) fn lacks_token(&mut self, message: String) {
+        let lacks = match &self.state {
+            State::Tokenless => true,
+            State::Refused { reason, .. } => *reason == GoodbyeReason::Unauthorized,
+            State::Waiting { .. } | State::Paused | State::Linking { .. } | State::Linked(_) => false,
+        };
+        if lacks {
+            self.refused(GoodbyeReason::Unauthorized, message);
         }
     }
 
@@ -268,7 +319,7 @@ impl Session {
                 *give_up = (*give_up).min(now + Self::CHOICE_WITHIN);
                 false
             }
-            State::Waiting { .. } | State::Paused | State::Refused { .. } => false,
+            State::Waiting { .. } | State::Paused | State::Tokenless | State::Refused { .. } => false,
         }
     }
 
@@ -285,7 +336,7 @@ impl Session {
             State::Waiting { retry, .. } => Some(*retry),
             State::Linking { give_up } => Some(*give_up),
             State::Linked(link) => Some(link.deadline(self.patience())),
-            State::Paused | State::Refused { .. } => None,
+            State::Paused | State::Tokenless | State::Refused { .. } => None,
         }
     }
 
@@ -299,14 +350,22 @@ impl Session {
             }
             State::Linking { give_up } if *give_up <= now => Due::GiveUp,
             State::Linked(link) => link.due(now, self.patience()),
-            State::Waiting { .. } | State::Linking { .. } | State::Paused | State::Refused { .. } => Due::Nothing,
+            State::Waiting { .. }
+            | State::Linking { .. }
+            | State::Paused
+            | State::Tokenless
+            | State::Refused { .. } => Due::Nothing,
         }
     }
 
     fn has_worked(&self, now: Instant) -> bool {
         match &self.state {
             State::Linked(link) => link.open_since.is_some_and(|since| since + Self::WORKED_AFTER <= now),
-            State::Waiting { .. } | State::Paused | State::Linking { .. } | State::Refused { .. } => false,
+            State::Waiting { .. }
+            | State::Paused
+            | State::Tokenless
+            | State::Linking { .. }
+            | State::Refused { .. } => false,
         }
     }
 
@@ -324,6 +383,20 @@ impl Session {
 
     fn doubled(&self, time: Duration) -> Duration {
         time.saturating_mul(1 << self.doubts.min(8))
+    }
+}
+
+/// Whether another token can lift a refusal.
+fn lacks_token(reason: GoodbyeReason) -> bool {
+    match reason {
+        GoodbyeReason::Unauthorized | GoodbyeReason::OtherUser => true,
+        GoodbyeReason::Version
+        | GoodbyeReason::Schema
+        | GoodbyeReason::Protocol
+        | GoodbyeReason::Limit
+        | GoodbyeReason::Slow
+        | GoodbyeReason::Replaced
+        | GoodbyeReason::Unavailable => false,
     }
 }
 

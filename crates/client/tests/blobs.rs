@@ -425,6 +425,25 @@ fn without_work_there_is_no_link_and_after_a_goodbye_for_good_only_with_another_
 }
 
 #[test]
+fn a_link_whose_token_ran_out_is_made_again_with_the_newer_one_that_the_session_has() {
+    let mut album = Album::new();
+    album.harness.connect();
+    album.put(&content(100_000));
+    album.harness.mutate("add");
+    album.harness.other.clear();
+    album.tell(BlobInput::Linked);
+    let newer = album.harness.now.instant;
+    album.harness.client.set_token(newer, "newer".into());
+    let message = "the token has run out".to_owned();
+    let goodbye = iolite_wire::message::Goodbye { reason: GoodbyeReason::Unauthorized, message, retry_after: None };
+    album.tell(BlobInput::Frame(BlobReply::Goodbye(goodbye).encode().expect("short")));
+    album.harness.other.clear();
+    album.harness.pass(std::time::Duration::from_secs(100));
+    let links = album.harness.other.iter().filter(|own| matches!(own, Output::Blobs(BlobOutput::Connect(_)))).count();
+    assert_eq!(links, 1, "the session goes on, and so does the upload");
+}
+
+#[test]
 fn a_part_of_a_blob_is_fetched_as_far_as_the_device_lacks_it() {
     let mut album = Album::new();
     album.harness.connect();

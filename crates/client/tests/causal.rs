@@ -5,13 +5,14 @@ mod harness;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use harness::{Harness, Stop, at, key};
+use harness::{Harness, Stop, at, config, key};
 use iolite_client::{Connection, Content, Input, MutationStatus, Pending, RunOf, Transaction, View};
 use iolite_machine::WallTime;
 use iolite_values::{
-    Attempt, Cell, CellState, ColumnId, Counter, Decision, Effect, HybridTime, Id, Lives, Mark, Operation, Row,
-    StoreIncarnation, TableId, Value, Write,
+    Attempt, Cell, CellState, ClientId, ColumnId, Counter, Decision, Effect, HybridTime, Id, Lives, Mark, Operation,
+    Row, StoreIncarnation, TableId, Value, Write,
 };
+use iolite_wire::client_storage::Bound;
 use iolite_wire::message::{Advance, FromGateway, Outcome, ProtocolVersion, Verdict, Welcome};
 
 const SCHEMA: &str = r#"{"tables":{
@@ -131,6 +132,9 @@ fn welcome(clock_micros: u64) -> FromGateway {
         clock_micros: Some(clock_micros),
         centre: None,
         moved: false,
+        client: config("ann").fresh_client,
+        subject: None,
+        token_left: None,
     })
 }
 
@@ -710,4 +714,36 @@ fn a_scalar_is_written_when_its_row_is_inserted() {
     let born = harness.mutate("born");
     let MutationStatus::Cancelled { reason } = harness.last_status(born) else { panic!("it is refused") };
     assert!(reason.contains("make it a register"), "{reason}");
+}
+
+const USER: Bound = Bound { client: ClientId(Id::from_u128(1001)), subject: Some(Id::from_u128(1)) };
+
+#[test]
+fn effects_are_the_same_whoever_the_device_is_known_as() {
+    let sent = [None, Some(USER)].map(|user| {
+        let mut harness = app();
+        harness.mutate("join");
+        harness.user = user;
+        harness.connect();
+        harness.mutate("visit");
+        let sent: Vec<Decision> = harness.take_submits().into_iter().map(|submit| submit.decision).collect();
+        assert_eq!(sent.len(), 2);
+        sent
+    });
+    assert_eq!(sent[0], sent[1]);
+}
+
+#[test]
+fn effects_that_may_have_been_sent_under_another_id_are_in_doubt_and_others_go_out() {
+    let mut harness = app();
+    harness.connect();
+    let sent = harness.mutate("join");
+    harness.disconnect();
+    let unsent = harness.mutate("visit");
+    harness.take_submits();
+    harness.user = Some(USER);
+    harness.connect();
+    let submits = harness.take_submits();
+    assert_eq!(submits.iter().map(|submit| submit.counter).collect::<Vec<_>>(), [unsent]);
+    assert!(matches!(harness.last_status(sent), MutationStatus::Quarantined { .. }));
 }

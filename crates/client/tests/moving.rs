@@ -31,6 +31,9 @@ fn welcome(store: u128, centre: &str, moved: bool) -> FromGateway {
         clock_micros: None,
         centre: Some(name(centre)),
         moved,
+        client: config("ann").fresh_client,
+        subject: None,
+        token_left: None,
     })
 }
 

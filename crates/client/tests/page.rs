@@ -50,7 +50,7 @@ fn the_page_has_every_input_and_output() {
         table("Input"),
         names!(Input: Linked, LinkLost, Frame, Persisted, StorageFull, FromTab, TabGone, Outbox, Blobs)
     );
-    let outputs = names!(Output: Connect, Disconnect, Send, Persist, Run, Mutation, Connection, Centre, Unavailable,
+    let outputs = names!(Output: Connect, Disconnect, Send, TokenWanted, Persist, Run, Mutation, Connection, Centre, Unavailable,
         Delivered, LogStopped, LogDiffers, LogMembers, ToTab, ReadOutbox, Adopted, ReactionFailed, Blobs, Conflicts);
     assert_eq!(table("Output"), outputs);
 }
@@ -59,10 +59,11 @@ fn the_page_has_every_input_and_output() {
 fn the_page_has_every_message_of_a_gateway_and_every_outcome() {
     assert_eq!(
         table("Message"),
-        names!(FromGateway: Welcome, SchemaWanted, Advance, Pong, Goodbye, LogWanted, LogDiffers, Stored)
+        names!(FromGateway: Welcome, SchemaWanted, Advance, Pong, Goodbye, LogWanted, LogDiffers, Stored, Renewed)
     );
     assert_eq!(table("Outcome"), names!(Verdict: Committed, Aborted, Conflict, Rejected));
-    let all = names!(GoodbyeReason: Version, Unauthorized, Schema, Protocol, Limit, Slow, Replaced, Unavailable);
+    let all =
+        names!(GoodbyeReason: Version, Unauthorized, Schema, Protocol, Limit, Slow, Replaced, Unavailable, OtherUser);
     let tried_again = ["Protocol", "Limit", "Slow", "Unavailable"];
     let row = PAGE.lines().find(|line| line.starts_with("| `Goodbye`")).expect("asserted above");
     for reason in all {

@@ -194,6 +194,9 @@ fn a_gateway_that_makes_no_sense_is_left_and_nothing_has_changed() {
             clock_micros: None,
             centre: None,
             moved: false,
+            client: harness::config("ann").fresh_client,
+            subject: None,
+            token_left: None,
         }),
     ];
     for message in nonsense {

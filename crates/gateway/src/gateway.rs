@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use iolite_access::AccessError;
 use iolite_catalog::Catalog;
 use iolite_machine::{Instant, Machine, Now};
 use iolite_values::{ClientId, StoreIncarnation, Timestamp, TransactionId};
@@ -22,6 +23,8 @@ use crate::sessions::due::Due;
 use crate::sessions::farewell::Farewell;
 use crate::sessions::group::Group;
 use crate::sessions::idle::Idle;
+use crate::sessions::keys::KeysKnown;
+use crate::sessions::revoked::Revoked;
 use crate::sessions::session::{Open, Phase, Session};
 use crate::sessions::timers::Timers;
 use crate::store::{Home, Requests};
@@ -54,6 +57,8 @@ pub struct Gateway {
     pub(crate) due: Due,
     pub(crate) timers: Timers<SessionId>,
     pub(crate) blobs: Blobs,
+    pub(crate) revoked: Revoked,
+    pub(crate) keys: KeysKnown,
     pub(crate) idle: Idle,
     /// The group of data centres that it is of. Then it refuses schemas with tables that do not merge.
     pub(crate) group: Option<Group>,
@@ -70,6 +75,7 @@ impl Gateway {
     /// A gateway whose store is not there yet: connections may come, and are served when it is.
     pub fn new(settings: Settings) -> Gateway {
         let catalog = Catalog::new(settings.schemas);
+        let revoked = Revoked::of(&settings.access);
         Gateway {
             settings,
             home: Home::Away,
@@ -91,6 +97,8 @@ impl Gateway {
             due: Due::default(),
             timers: Timers::default(),
             blobs: Blobs::default(),
+            revoked,
+            keys: KeysKnown::default(),
             idle: Idle::default(),
             group: None,
             out_of_service: None,
@@ -164,6 +172,7 @@ impl Gateway {
             FromClient::Hello(hello) => self.on_hello(now, id, hello),
             FromClient::Schema(json) => self.on_schema(now, id, &json),
             FromClient::Ping(number) => self.on_ping(id, number),
+            FromClient::Token(token) => self.when_open(id, |own| own.on_token(now, id, &token)),
             FromClient::Subscribe(subscribe) => self.when_open(id, |own| own.on_subscribe(now, id, subscribe)),
             FromClient::Unsubscribe(ids) => self.when_open(id, |own| {
                 own.spend_token(id);
@@ -222,7 +231,9 @@ impl Gateway {
             self.timers.set(id, deadline);
             return;
         }
+        let has_ended = session.ends().is_some_and(|ends| ends <= now.instant);
         let farewell = match &session.phase {
+            _ if has_ended => Farewell::Unauthorized(AccessError::Expired),
             Phase::Greeting | Phase::SchemaWanted(_) => Farewell::GreetingTooLong,
             Phase::Held(guest) => Farewell::Unavailable(self.home.why_held(guest)),
             Phase::Open(open) if open.is_behind() => Farewell::Slow,
@@ -322,6 +333,8 @@ impl Machine for Gateway {
             Input::Blobs(link, input) => self.on_blobs(now, link, input),
             Input::BlobRoom(room) => self.blobs.room = room,
             Input::RevokeLeases => self.revoke_leases(now),
+            Input::Revoke(asked, revocation) => self.revoke_tokens(asked, revocation),
+            Input::Keys(keys) => self.set_keys(keys),
             Input::OutOfService(reason) => self.on_out_of_service(now, reason),
         }
         self.members.schedule(now);

@@ -1,6 +1,6 @@
 //! The inputs of a gateway, which its host gives it, and its outputs.
 
-use iolite_access::Access;
+use iolite_access::{Access, AnonymousKey, Key};
 use iolite_blobs::{CheckedPut, Done, ObjectName, Ticket};
 use iolite_catalog::SchemaPolicy;
 use iolite_store::{Event, Request, RequestId};
@@ -10,11 +10,16 @@ use iolite_wire::centres::CentreNews;
 use iolite_wire::message::{FromClient, FromGateway};
 
 use crate::limits::Limits;
+use crate::sessions::revoked::RevokedTokens;
 use crate::without::Without;
 
 /// Names a connection. Chosen by the host, and never used again.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct SessionId(pub u64);
+
+/// Names an order to revoke tokens. Chosen by the host.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct RevocationId(pub u64);
 
 /// What happens to a gateway. It speaks messages: hosts decode and encode them beside the connection, where the work is spread over threads,
 /// with one [`iolite_wire::SessionDecoder`] and one [`iolite_wire::SessionEncoder`] a session. No message is too large to be encoded.
@@ -40,6 +45,10 @@ pub enum Input {
     BlobRoom(BlobRoom),
     /// Revoke the leases that are over: a sweep begins.
     RevokeLeases,
+    /// An operator revokes tokens. [`AccessNews::Answered`] says how it went.
+    Revoke(RevocationId, RevokedTokens),
+    /// The keys at the issuer's address take the place of those that were there before. Those of the settings stay.
+    Keys(Vec<Key>),
     /// No client is served from now on, for this reason, which says what to do. None: they are served again.
     OutOfService(Option<String>),
 }
@@ -100,14 +109,35 @@ pub enum Output {
     /// Nobody waits for the reply to this request any more, which reads. The store may answer it or not.
     GiveUp(RequestId),
     Blobs(BlobLink, BlobOutput),
+    /// For its host, which lets users in elsewhere, too.
+    Access(AccessNews),
 }
 
-/// What a gateway is started with.
+/// News for a gateway's host of who is let in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AccessNews {
+    /// These tokens are refused from now on, and their sessions here have ended. Said again after a start.
+    Revoked(RevokedTokens),
+    /// All that was revoked has been told, and the keys of anonymous users: users can be let in from now on.
+    Known,
+    /// Whether the tokens of an order are revoked: if so, every gateway learns it from the feed. If not, why, for people.
+    Answered(RevocationId, Result<(), String>),
+    /// The key that signs tokens of anonymous users from now on.
+    AnonymousKey(AnonymousKey),
+    /// The keys of the issuer's address, which are good from now on.
+    Keys(Vec<Key>),
+    /// A token names a key that nobody here knows. Perhaps its issuer has begun to use a new one.
+    UnknownKey,
+}
+
+/// The settings of a gateway.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Names the gateway's own transactions. New and random at every start.
     pub client: ClientId,
     pub access: Access,
+    /// 32 random bytes: the key of anonymous users, if the store has none yet and they are let in.
+    pub fresh_key: [u8; 32],
     pub schemas: SchemaPolicy,
     pub limits: Limits,
     /// Whether its host has a store of chunks. Without one, connections to `/blobs` are refused.

@@ -29,8 +29,11 @@ mod validate;
 mod without;
 
 pub use gateway::Gateway;
-pub use interface::{BlobInput, BlobLink, BlobOutput, BlobRoom, Broken, Input, Output, SessionId, Settings};
+pub use interface::{
+    AccessNews, BlobInput, BlobLink, BlobOutput, BlobRoom, Broken, Input, Output, RevocationId, SessionId, Settings,
+};
 pub use limits::Limits;
+pub use sessions::revoked::RevokedTokens;
 pub use without::Without;
 
 #[cfg(test)]

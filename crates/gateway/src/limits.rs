@@ -115,6 +115,9 @@ pub const SCHEMA_BYTES_MAX: usize = wire::SCHEMA.most;
 /// Bytes of a token.
 pub const TOKEN_BYTES_MAX: usize = wire::TOKEN.most;
 
+/// Tokens that a session is sent in a minute: an SDK renews at four fifths of a token's life, and not more often than once a second.
+pub const RENEWALS_MAX: usize = 120;
+
 /// Bytes of what is said to people in a goodbye or a rejection. Longer text is cut.
 pub const REASON_BYTES_MAX: usize = wire::REASON.most;
 

@@ -40,6 +40,7 @@ impl Gateway {
             Err(error) => Home::Unreadable { store: Some(store), position, problem: error.to_string() },
         };
         self.read_leases();
+        self.read_access();
         self.retry_held(now);
     }
 

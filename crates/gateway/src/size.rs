@@ -104,7 +104,7 @@ pub fn advance(advance: &Advance) -> usize {
 pub fn message(message: &FromGateway) -> usize {
     match message {
         FromGateway::Welcome(_) => 3 * FIXED,
-        FromGateway::SchemaWanted | FromGateway::Pong(_) | FromGateway::Stored(_) => FIXED,
+        FromGateway::SchemaWanted | FromGateway::Pong(_) | FromGateway::Stored(_) | FromGateway::Renewed(_) => FIXED,
         FromGateway::Advance(own) => advance(own),
         FromGateway::Goodbye(goodbye) => FIXED + goodbye.message.len(),
         FromGateway::LogWanted(_) | FromGateway::LogDiffers(_) => 3 * FIXED,

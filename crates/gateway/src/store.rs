@@ -68,6 +68,10 @@ pub enum Purpose {
     Acknowledge(ClientId),
     /// The rows of leases and of seals.
     Leases,
+    /// The rows of `_access`.
+    Access,
+    /// A row of `_access`, by the counter of its transaction.
+    AccessRow(Counter),
     /// A row of a lease or a seal, by the counter of its transaction.
     BlobRow(Counter),
     /// The end of a lease that is over, by the counter of its transaction.
@@ -101,6 +105,7 @@ impl Purpose {
             | Purpose::Heads
             | Purpose::LastPage
             | Purpose::Leases
+            | Purpose::Access
             | Purpose::BlobCell
             | Purpose::Spent { .. } => true,
             Purpose::Growth(_)
@@ -108,6 +113,7 @@ impl Purpose {
             | Purpose::Submit { .. }
             | Purpose::Acknowledge(_)
             | Purpose::Revocation(_)
+            | Purpose::AccessRow(_)
             | Purpose::BlobRow(_) => false,
         }
     }
@@ -229,6 +235,7 @@ impl Gateway {
         self.own.clear();
         self.checkpoints = Checkpoints::default();
         self.end_links();
+        self.forget_access();
         self.catalog = Catalog::new(self.settings.schemas);
         self.home = Home::ReadingSchemas { store, position: resolved, changes: Vec::new() };
         self.read_schemas();
@@ -251,6 +258,8 @@ impl Gateway {
             Purpose::Acknowledge(client) => self.on_acknowledged(client),
             Purpose::Leases => self.on_leases_refused(),
             Purpose::Revocation(counter) => self.on_revoked(now, counter),
+            Purpose::Access => self.on_access(now, id, None),
+            Purpose::AccessRow(counter) => self.on_access_row(counter, None),
             Purpose::BlobRow(counter) => self.on_row_commit_refused(now, counter),
             Purpose::BlobCell => self.on_cell_refused(now, id),
             Purpose::Spent { client, lane, counter } => self.on_spent(now, client, lane, counter, None),
@@ -285,6 +294,8 @@ impl Gateway {
             (Purpose::Acknowledge(client), Reply::Acknowledged) => self.on_acknowledged(client),
             (Purpose::Leases, Reply::ReadAt(reply)) => self.on_leases(now, id, reply),
             (Purpose::Revocation(counter), Reply::Commit(_)) => self.on_revoked(now, counter),
+            (Purpose::Access, Reply::ReadAt(reply)) => self.on_access(now, id, Some(reply)),
+            (Purpose::AccessRow(counter), Reply::Commit(reply)) => self.on_access_row(counter, Some(&reply)),
             (Purpose::BlobRow(counter), Reply::Commit(reply)) => self.on_row_committed(now, counter, &reply),
             (Purpose::BlobCell, Reply::ReadAt(reply)) => self.on_cell(now, id, reply),
             (Purpose::Spent { client, lane, counter }, Reply::Completions(reply)) => {

@@ -33,6 +33,7 @@ mod resumption;
 mod rights;
 mod schemas;
 mod time;
+mod users;
 mod waiting_feed;
 mod without;
 mod world;

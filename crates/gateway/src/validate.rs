@@ -58,6 +58,8 @@ impl Gateway {
             | Purpose::LastOutcome(_)
             | Purpose::Row
             | Purpose::Leases
+            | Purpose::Access
+            | Purpose::AccessRow(_)
             | Purpose::Revocation(_)
             | Purpose::BlobRow(_)
             | Purpose::BlobCell
@@ -83,6 +85,8 @@ impl Gateway {
             | Purpose::LastOutcome(_)
             | Purpose::Row
             | Purpose::Leases
+            | Purpose::Access
+            | Purpose::AccessRow(_)
             | Purpose::Revocation(_)
             | Purpose::BlobRow(_)
             | Purpose::BlobCell

@@ -16,6 +16,7 @@ mod delay_proxy;
 mod duplex;
 mod durable_files;
 mod event_loop;
+mod guests;
 mod journal_thread;
 mod links;
 mod machine_journal;
@@ -39,6 +40,7 @@ pub use delay_proxy::DelayProxy;
 pub use duplex::{Duplex, DuplexEvent};
 pub use durable_files::{Readers, make_folder_durably, sync_folder_of, write_durably};
 pub use event_loop::{Performer, drive};
+pub use guests::{GUEST_ADDRESSES_MAX, GUESTS_MAX, Guests, Issued};
 pub use journal_thread::{JournalNews, JournalThread, JournalWriter};
 pub use links::{
     LinkEvent, LinkHandler, LinkLimits, LinkNumber, LinkPeer, LinkSecurity, LinkSettings, LinkSide, Links, LinksError,

@@ -1,6 +1,7 @@
 //! The one port: the app's files, the sessions' WebSocket, probes and metrics.
 //!
-//! Nothing here allows another site's page to read: no CORS header; nor to connect, unless its origin was named: see origin.rs.
+//! Nothing here allows another site's page to read, since there is no CORS header, nor to connect, unless its origin was named: see origin.rs. Pages of
+//! named origins may read one answer, the token of an anonymous user: see guests.rs.
 
 use std::io;
 use std::net::SocketAddr;
@@ -9,7 +10,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::{Extension, Request};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::{any, get, post};
 use tokio::net::TcpListener;
@@ -18,6 +19,7 @@ use tower_http::set_header::SetResponseHeaderLayer;
 use crate::app_files::AppFiles;
 use crate::commands::{self, Commands};
 use crate::connections::Peer;
+use crate::guests::{self, GuestRoute, Guests};
 use crate::origin::{Origins, is_addressed_to_loopback, is_foreign};
 use crate::session::{Endpoint, SessionHandler};
 use crate::{Metrics, Stop, connections};
@@ -98,6 +100,16 @@ impl Site {
     pub fn with_commands(mut self, commands: Arc<dyn Commands>) -> Site {
         let run = post(move |request: Request| async move { commands::answer(&commands, &request) });
         self.router = self.router.route(&format!("{}{{*command}}", commands::PATH), run);
+        self
+    }
+
+    /// Tokens for users without a name, at `/token/anonymous`: of programs, of the pages of this port, and of those of these origins.
+    pub fn with_guests(mut self, guests: Arc<dyn Guests>, origins: Origins) -> Site {
+        let route = Arc::new(GuestRoute::new(guests, origins));
+        let answer = move |Extension(peer): Extension<Peer>, method: Method, headers: HeaderMap| async move {
+            route.answer(peer, &method, &headers)
+        };
+        self.router = self.router.route(guests::PATH, any(answer));
         self
     }
 

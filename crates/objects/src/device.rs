@@ -3,7 +3,9 @@
 //! Invariants:
 //! - what was sent on a connection is answered on it or not at all;
 //! - a node keeps its life for as long as its process lives, unless another process has taken its name. A process that goes on with the life of an
-//!   earlier one has all that this one kept.
+//!   earlier one has all that this one kept;
+//! - a device has one name, which its first welcome said. Under the token of another user it would have another one: it ends, and nothing that is here
+//!   goes to that user.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -11,7 +13,7 @@ use std::time::Duration;
 
 use iolite_machine::{Backoff, Instant, Machine, Now};
 use iolite_values::{Id, NodeId, NodeLife, NodeName, ObjectEpoch, ObjectName, StoreIncarnation};
-use iolite_wire::message::Goodbye;
+use iolite_wire::message::{Goodbye, GoodbyeReason};
 use iolite_wire::objects::{
     Begin, DeviceHello, DeviceWelcome, FromDevice, NotRun, OBJECTS_PROTOCOL_VERSION, OfferedClass, ToDevice,
 };
@@ -20,7 +22,8 @@ use crate::kernel::{IncomingId, Kernel, KernelInput, KernelOutput, KernelSetting
 use crate::managers::AnyManager;
 use crate::parts::{self, Parts};
 use crate::table::Table;
-use crate::{Broken, Class, FromApp, KeptObject, ToApp};
+use crate::tokens::Tokens;
+use crate::{Broken, Class, FromApp, KeptObject, ToApp, TokenSource};
 
 /// How long a node of the service may rely on its connection, from when it asked whether that stands.
 pub const DEVICE_LEASE: Duration = Duration::from_secs(10);
@@ -28,6 +31,8 @@ pub const DEVICE_LEASE: Duration = Duration::from_secs(10);
 /// The life that an earlier process of the node has left, for one that goes on with it.
 #[derive(Clone, Debug)]
 pub struct Resumed {
+    /// The name that the welcome said.
+    pub name: Id,
     pub life: NodeLife,
     pub store: StoreIncarnation,
     /// At least as many as the earlier processes have made.
@@ -45,7 +50,7 @@ pub struct DeviceSettings {
     pub device: Id,
     /// Drawn when the process started.
     pub kernel: Id,
-    pub token: String,
+    pub token: TokenSource,
     /// The node is part of the service, and no device of a user.
     pub serves: bool,
     /// None: the process begins a new life.
@@ -64,6 +69,10 @@ pub enum DeviceInput {
     /// The connection is not open, or no longer.
     LinkLost,
     Message(ToDevice),
+    /// A token: the answer to [`DeviceOutput::TokenWanted`].
+    Token(String),
+    /// The host has no token now. For people: why.
+    TokenFailed(String),
     App(FromApp),
 }
 
@@ -73,6 +82,8 @@ pub enum DeviceOutput {
     Connect,
     Disconnect,
     Send(FromDevice),
+    /// The host is to give a token, or to say that it has none.
+    TokenWanted,
     App(ToApp),
     /// The connection has changed.
     Link(LinkState),
@@ -85,6 +96,8 @@ pub enum LinkState {
     Open(DeviceWelcome),
     /// The connection is lost. The device tries again by itself.
     Lost,
+    /// The device has no good token, and asks its host again by itself. For people: why.
+    Refused(String),
     /// The server has sent it away, and trying again is of no use.
     Ended(Goodbye),
 }
@@ -95,7 +108,10 @@ pub struct Device {
     now: Now,
     settings: DeviceSettings,
     kernel: Kernel,
+    tokens: Tokens,
     link: Link,
+    /// None: no server has let it in.
+    name: Option<Id>,
     life: NodeLife,
     /// Connections so far.
     connections: u64,
@@ -142,16 +158,20 @@ impl Device {
         };
         let seed = settings.kernel.as_u128() as u64;
         let mut kernel = Kernel::new(now, kernel);
-        let (mut life, mut connections, mut store) = (NodeLife::default(), 0, None);
+        let source = std::mem::replace(&mut settings.token, TokenSource::Asked);
+        let (mut name, mut life, mut connections, mut store) = (None, NodeLife::default(), 0, None);
         if let Some(resumed) = settings.resumed.take() {
-            (life, connections, store) = (resumed.life, resumed.connections, Some(resumed.store));
-            let node = NodeId { name: NodeName::Device(settings.device), life };
+            (name, life, connections) = (Some(resumed.name), resumed.life, resumed.connections);
+            store = Some(resumed.store);
+            let node = NodeId { name: NodeName::Device(resumed.name), life };
             kernel.handle(now, KernelInput::Resumed { node, kept: resumed.kept, left: resumed.left });
         }
         Device {
             now,
             kernel,
+            tokens: Tokens::new(source, seed),
             link: Link::Down { until: now.instant },
+            name,
             life,
             connections,
             lease: DeviceLease::default(),
@@ -175,14 +195,28 @@ impl Device {
         self.outputs.push_back(output);
     }
 
+    /// Connects, once there is a good token.
+    fn connect(&mut self) {
+        if self.tokens.is_good(self.now.instant) {
+            self.link = Link::Connecting;
+            self.emit(DeviceOutput::Connect);
+        } else if self.tokens.ask() {
+            self.emit(DeviceOutput::TokenWanted);
+        }
+    }
+
     fn hello(&mut self) {
+        let Some(token) = self.tokens.say(self.now.instant) else {
+            self.emit(DeviceOutput::Disconnect);
+            return self.on_lost();
+        };
         let offered = |class: &Class| OfferedClass { name: class.name.clone(), declared: class.declared.clone() };
         self.connections += 1;
         self.lease.asks(self.now.instant, 0);
         let hello = DeviceHello {
             oldest_version: OBJECTS_PROTOCOL_VERSION,
             newest_version: OBJECTS_PROTOCOL_VERSION,
-            token: self.settings.token.clone(),
+            token,
             device: self.settings.device,
             life: self.life,
             serves: self.settings.serves,
@@ -228,6 +262,7 @@ impl Device {
             ToDevice::Serve { object, epoch } => self.kernel.handle(self.now, KernelInput::Serve { object, epoch }),
             ToDevice::Drop { object, epoch } => self.kernel.handle(self.now, KernelInput::Drop { object, epoch }),
             ToDevice::Goodbye(goodbye) => self.on_goodbye(goodbye),
+            ToDevice::Renewed(left) => self.tokens.taken(self.now.instant, left),
         }
     }
 
@@ -255,8 +290,12 @@ impl Device {
         if self.link != Link::Greeting {
             return;
         }
+        if let Some(problem) = self.other_user(&welcome) {
+            return self.end(Goodbye { reason: GoodbyeReason::OtherUser, message: problem.into(), retry_after: None });
+        }
         self.link = Link::Open;
         self.backoff.reset();
+        self.tokens.taken(self.now.instant, welcome.token_left);
         self.life = welcome.device.life;
         // Epochs mean something under one store only: after another one has taken its place, nothing that is here is anybody's.
         let is_other = self.store.replace(welcome.store).is_some_and(|before| before != welcome.store);
@@ -270,6 +309,43 @@ impl Device {
         self.kernel.handle(self.now, KernelInput::Registered(welcome.device));
         self.on_pong(0);
         self.emit(DeviceOutput::Link(LinkState::Open(welcome)));
+        self.say_newer_token();
+    }
+
+    /// Why a device does not go on, whose name is another one under the token that it said.
+    fn other_user(&mut self, welcome: &DeviceWelcome) -> Option<&'static str> {
+        let NodeName::Device(name) = welcome.device.name else { return None };
+        let before = *self.name.get_or_insert(name);
+        (before != name).then_some(
+            "the token is of another user than before, and the objects here are that one's: sign in as the user before, or connect anew for this one",
+        )
+    }
+
+    fn say_newer_token(&mut self) {
+        if self.link == Link::Open
+            && let Some(token) = self.tokens.say_newer()
+        {
+            self.emit(DeviceOutput::Send(FromDevice::Token(token)));
+        }
+    }
+
+    fn on_token(&mut self, token: String) {
+        match self.tokens.given(self.now.instant, token) {
+            Ok(()) => self.say_newer_token(),
+            Err(problem) => self.has_no_token(problem),
+        }
+    }
+
+    fn on_token_failed(&mut self, problem: String) {
+        self.tokens.failed(self.now.instant);
+        self.has_no_token(problem);
+    }
+
+    /// A connection that is open goes on until its server ends it.
+    fn has_no_token(&mut self, problem: String) {
+        if self.link != Link::Open && !self.tokens.is_good(self.now.instant) {
+            self.emit(DeviceOutput::Link(LinkState::Refused(problem)));
+        }
     }
 
     fn on_goodbye(&mut self, goodbye: Goodbye) {
@@ -277,6 +353,16 @@ impl Device {
             self.emit(DeviceOutput::Disconnect);
             return self.on_lost();
         }
+        if goodbye.reason == GoodbyeReason::Unauthorized && self.tokens.is_asked() {
+            self.emit(DeviceOutput::Disconnect);
+            self.on_lost();
+            self.tokens.refused(self.now.instant);
+            return self.has_no_token(goodbye.message);
+        }
+        self.end(goodbye);
+    }
+
+    fn end(&mut self, goodbye: Goodbye) {
         self.on_lost();
         self.link = Link::Ended;
         self.emit(DeviceOutput::Disconnect);
@@ -340,7 +426,8 @@ impl Device {
             | FromDevice::Answer { .. }
             | FromDevice::Held { .. }
             | FromDevice::Ping { .. }
-            | FromDevice::Part { .. } => {}
+            | FromDevice::Part { .. }
+            | FromDevice::Token(_) => {}
         }
     }
 
@@ -411,6 +498,8 @@ impl Machine for Device {
             DeviceInput::Linked => {}
             DeviceInput::LinkLost => self.on_lost(),
             DeviceInput::Message(message) => self.on_message(message),
+            DeviceInput::Token(token) => self.on_token(token),
+            DeviceInput::TokenFailed(problem) => self.on_token_failed(problem),
             DeviceInput::App(input) => self.kernel.handle(now, KernelInput::App(input)),
         }
         self.settle();
@@ -422,10 +511,11 @@ impl Machine for Device {
 
     fn deadline(&self) -> Option<Instant> {
         let retry = match self.link {
-            Link::Down { until } => Some(until),
-            Link::Connecting | Link::Greeting | Link::Open | Link::Ended => None,
+            Link::Down { until } if self.tokens.is_good(self.now.instant) || !self.tokens.is_waiting() => Some(until),
+            Link::Down { .. } | Link::Connecting | Link::Greeting | Link::Open | Link::Ended => None,
         };
-        [retry, self.ping_due(), self.kernel.deadline()].into_iter().flatten().min()
+        let token = self.tokens.deadline().filter(|_| self.link != Link::Ended);
+        [retry, token, self.ping_due(), self.kernel.deadline()].into_iter().flatten().min()
     }
 
     fn on_deadline(&mut self, now: Now) {
@@ -433,8 +523,10 @@ impl Machine for Device {
         if let Link::Down { until } = self.link
             && until <= now.instant
         {
-            self.link = Link::Connecting;
-            self.emit(DeviceOutput::Connect);
+            self.connect();
+        }
+        if self.link != Link::Ended && self.tokens.overdue(now.instant) {
+            self.emit(DeviceOutput::TokenWanted);
         }
         if self.ping_due().is_some_and(|due| due <= now.instant) {
             self.ping();

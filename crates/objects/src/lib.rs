@@ -20,6 +20,7 @@ pub mod managers;
 mod parts;
 mod server;
 mod table;
+mod tokens;
 
 pub use app::{
     AppSide, Call, Class, Created, Ended, FromApp, KeptObject, Placing, Run, RunId, Ticket, ToApp, ToKernel,
@@ -33,3 +34,4 @@ pub use server::{
     AskId, LetIn, MayId, PeerEvent, PeerLink, Right, Server, ServerInput, ServerOutput, ServerSettings, SessionEvent,
     SessionId, TrackAsk, Tracked,
 };
+pub use tokens::TokenSource;

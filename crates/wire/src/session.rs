@@ -22,7 +22,7 @@ use crate::{DecodeError, EncodeError};
 pub(crate) use advance::{
     read_declined, read_rows, read_rows_as, read_snapshot, write_declined, write_rows, write_rows_of, write_snapshot,
 };
-pub(crate) use from_gateway::{read_goodbye, write_goodbye};
+pub(crate) use from_gateway::{millis, read_goodbye, write_goodbye};
 pub(crate) use submit::{attempt, earlier_attempts, read_submit, write_submit};
 
 /// The messages of one direction: [`FromClient`] or [`FromGateway`].

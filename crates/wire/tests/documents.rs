@@ -29,6 +29,7 @@ fn from_client(message: &FromClient) -> &'static str {
         FromClient::Applied(_) => "Applied",
         FromClient::LogHash(_) => "LogHash",
         FromClient::LogPart(_) => "LogPart",
+        FromClient::Token(_) => "Token",
     }
 }
 
@@ -44,6 +45,7 @@ fn from_gateway(message: &FromGateway) -> Vec<&'static str> {
         FromGateway::LogWanted(_) => vec!["LogWanted"],
         FromGateway::LogDiffers(_) => vec!["LogDiffers"],
         FromGateway::Stored(_) => vec!["Stored"],
+        FromGateway::Renewed(_) => vec!["Renewed"],
     }
 }
 
@@ -66,6 +68,7 @@ fn reason(reason: GoodbyeReason) -> &'static str {
         GoodbyeReason::Slow => "Slow",
         GoodbyeReason::Replaced => "Replaced",
         GoodbyeReason::Unavailable => "Unavailable",
+        GoodbyeReason::OtherUser => "OtherUser",
     }
 }
 

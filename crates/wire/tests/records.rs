@@ -4,7 +4,7 @@ use iolite_values::{
     Attempt, Cell, ClientId, ColumnId, CoordinatorId, Counter, DeviceSecret, Id, Level, Operation, RowKey, SchemaHash,
     TableId, Timestamp, TransactionId, Value, Write,
 };
-use iolite_wire::client_storage::{FORMAT_VERSION, StoredMeta};
+use iolite_wire::client_storage::{Bound, FORMAT_VERSION, StoredMeta};
 use iolite_wire::journal::{
     CheckpointChunk, CheckpointMeta, Completed, CompletedDecision, JOURNAL_VERSION, JournalRecord,
 };
@@ -25,7 +25,7 @@ fn records_of_a_newer_release_are_told_apart_from_damaged_ones() {
     let meta = CheckpointMeta { low_watermark: at, ceiling: at, reads_through: at };
     let chunk = CheckpointChunk::Meta(meta).encode().expect("small");
     let stored = StoredMeta {
-        client: ClientId::default(),
+        device: ClientId::default(),
         next_counter: Counter(1),
         store: None,
         at,
@@ -36,6 +36,7 @@ fn records_of_a_newer_release_are_told_apart_from_damaged_ones() {
         others_know_client: true,
         unsent_after: None,
         centre_token: None,
+        bound: Some(Bound { client: ClientId::default(), subject: None }),
     };
     let stored = stored.encode().expect("small");
 
@@ -50,6 +51,10 @@ fn records_of_a_newer_release_are_told_apart_from_damaged_ones() {
     let fresh = StoredMeta { others_know_client: false, ..StoredMeta::decode(&stored).expect("own") };
     let before = StoredMeta::decode(&of_version(fresh.encode().expect("small"), 3)).expect("older ones are read");
     assert!(before.others_know_client, "an older version drew ids from the client's own");
+    let unbound = StoredMeta { bound: None, ..fresh }.encode().expect("small");
+    let bound = |version| StoredMeta::decode(&of_version(unbound.clone(), version)).expect("it is read").bound;
+    assert_eq!(bound(7), before.bound, "an older version was known by what its device drew");
+    assert_eq!(bound(FORMAT_VERSION), None, "it was never welcomed");
     let none = JournalRecord::decode(&of_version(record.clone(), 0));
     assert!(matches!(none, Err(DecodeError::Malformed { .. })), "{none:?}");
     assert_eq!(JournalRecord::decode(&record[..record.len() - 1]), Err(DecodeError::Truncated));

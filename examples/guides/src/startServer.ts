@@ -13,10 +13,10 @@ export interface TestServer {
   stop(): Promise<void>;
 }
 
-/** `program` is the path of `iolite`. */
-export async function startServer(program: string): Promise<TestServer> {
+/** `program` is the path of `iolite`, and `more` are further options of `iolite dev`. */
+export async function startServer(program: string, more: readonly string[] = []): Promise<TestServer> {
   const data = await mkdtemp(join(tmpdir(), "tasks-"));
-  const child = spawn(program, ["dev", "--port", "0", "--data", data, "--durability", "memory"]);
+  const child = spawn(program, ["dev", "--port", "0", "--data", data, "--durability", "memory", ...more]);
   async function stop(): Promise<void> {
     if (child.exitCode === null && child.kill()) {
       await once(child, "exit");
@@ -26,10 +26,12 @@ export async function startServer(program: string): Promise<TestServer> {
   return { ...(await addressOf(child)), stop };
 }
 
-/** Reads the line that `iolite dev` prints first: `connect to ws://... with the token ...`. */
+/** Reads the lines that `iolite dev` prints first: `connect to ws://... with the token ...`, or with `--tokens` the operator's token in a line of its own. */
 async function addressOf(child: ChildProcess): Promise<{ url: string; token: string }> {
+  let url: string | undefined;
   for await (const line of createInterface(child.stdout ?? process.stdin)) {
-    const [, url, token] = /connect to (\S+) with the token (\S+)/.exec(line) ?? [];
+    url = /connect to (\S+) with/.exec(line)?.[1] ?? url;
+    const token = / token (?:is )?(\S+)$/.exec(line)?.[1];
     if (url !== undefined && token !== undefined) {
       return { url, token };
     }

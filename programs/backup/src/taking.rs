@@ -7,6 +7,7 @@ pub(crate) mod chunks;
 
 use std::collections::BTreeSet;
 
+use iolite_access::ACCESS_TABLE;
 use iolite_catalog::{CATALOG_TABLE, Catalog, CatalogError, SchemaPolicy};
 use iolite_host::random_id;
 use iolite_node::{BlobStore, Standing, StoreClient, Unavailable};
@@ -100,9 +101,11 @@ pub async fn take_backup(
     for name in table_names(&schema) {
         tables.push(taking.table(&copy, name).await?);
     }
-    // No schema tells whether there are objects.
-    let objects = taking.table(&copy, OBJECTS_TABLE.to_owned()).await?;
-    tables.extend(Some(objects).filter(|objects| objects.rows > 0));
+    // No schema tells whether there are objects, nor users with tokens.
+    for name in [OBJECTS_TABLE, ACCESS_TABLE] {
+        let table = taking.table(&copy, name.to_owned()).await?;
+        tables.extend(Some(table).filter(|table| table.rows > 0));
+    }
     taking.flush().await?;
     let clients = taking.clients(&copy).await?;
     taking.flush().await?;

@@ -128,6 +128,7 @@ impl<'a> Creation<'a> {
             app: self.shape.app.clone(),
             origins: Vec::new(),
             schemas: Schemas::Grow,
+            tokens: None,
         }
     }
 }

@@ -3,10 +3,12 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use iolite_access::{Access, Tokens};
 use iolite_host::{SecretError, read_or_create_secret};
 use tokio::net::TcpListener;
 
-use crate::config::GatewayConfig;
+use crate::clients::access;
+use crate::config::{GatewayConfig, KeyFileError, TokensConfig};
 
 /// Why clients cannot be let in. Each message says what to do.
 #[derive(Debug, thiserror::Error)]
@@ -17,13 +19,18 @@ pub enum ClientPortError {
     NoApp { app: PathBuf },
     #[error(transparent)]
     Token(#[from] SecretError),
+    #[error(transparent)]
+    Key(#[from] KeyFileError),
 }
 
 pub(crate) struct ClientPort {
     pub listener: TcpListener,
     /// Where it listens.
     pub address: SocketAddr,
+    /// The operator's.
     pub token: String,
+    /// The tokens of users, if clients are let in by these.
+    pub tokens: Option<Tokens>,
 }
 
 impl ClientPort {
@@ -35,6 +42,12 @@ impl ClientPort {
         let listener = TcpListener::bind(config.listen).await.map_err(listening)?;
         let address = listener.local_addr().map_err(listening)?;
         let token = read_or_create_secret(&config.token)?;
-        Ok(ClientPort { listener, address, token })
+        let tokens = config.tokens.as_ref().map(TokensConfig::open).transpose()?;
+        Ok(ClientPort { listener, address, token, tokens })
+    }
+
+    /// How the tokens of clients are judged.
+    pub fn access(&self) -> Access {
+        access(&self.token, self.tokens.as_ref())
     }
 }

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use iolite_access::{Access, DevelopmentToken};
+use iolite_access::{Access, DevelopmentToken, Tokens};
 use iolite_catalog::SchemaPolicy;
 use iolite_gateway::{Broken, Gateway, Limits, Settings, Without};
 use iolite_host::{AppFiles, Commands, Endpoint, Metrics, Origins, Probes, SessionHandler, Site, random_id};
 use iolite_values::{ClientId, Id};
 
+use crate::anonymous::{AnonymousTokens, NO_ANONYMOUS_USERS};
 use crate::object_host::ObjectSessions;
 
 /// Whether sessions are served, for `/readyz`.
@@ -27,9 +28,12 @@ impl Probes for Ready {
     }
 }
 
-/// How tokens are judged.
-pub(crate) fn access(token: &str) -> Access {
-    Access::Development(DevelopmentToken::new(token))
+/// How the tokens of clients are judged: the tokens of users if there are such, else the server's own.
+pub(crate) fn access(token: &str, tokens: Option<&Tokens>) -> Access {
+    match tokens {
+        Some(tokens) => Access::Tokens(tokens.clone()),
+        None => Access::Development(DevelopmentToken::new(token)),
+    }
 }
 
 /// The tracking of a server. `has_leases`: others have the same store.
@@ -37,10 +41,17 @@ pub(crate) fn tracking(has_leases: bool) -> iolite_tracking::Settings {
     iolite_tracking::Settings { client: ClientId(Id::from_u128(random_id())), has_leases }
 }
 
-pub(crate) fn gateway(token: &str, schemas: SchemaPolicy, has_blob_store: bool, without: Without) -> Gateway {
+/// The key of anonymous users, if the store has none.
+fn fresh_key() -> [u8; 32] {
+    let halves = [random_id(), random_id()].map(u128::to_be_bytes);
+    std::array::from_fn(|at| halves[at / 16][at % 16])
+}
+
+pub(crate) fn gateway(access: Access, schemas: SchemaPolicy, has_blob_store: bool, without: Without) -> Gateway {
     Gateway::new(Settings {
         client: ClientId(Id::from_u128(random_id())),
-        access: access(token),
+        access,
+        fresh_key: fresh_key(),
         schemas,
         limits: Limits::default(),
         has_blob_store,
@@ -84,6 +95,8 @@ pub(crate) struct Doors<H: SessionHandler, B: SessionHandler> {
     /// Without one: why, for people.
     pub objects: Result<Endpoint<ObjectSessions>, &'static str>,
     pub commands: Arc<dyn Commands>,
+    /// Issues tokens to anonymous users, if they are let in.
+    pub guests: Option<AnonymousTokens>,
 }
 
 /// Sessions, probes, metrics and the page; and for pages and programs of this machine, if they are told a token, what they need to connect.
@@ -96,9 +109,13 @@ pub(crate) fn site<H: SessionHandler, B: SessionHandler>(
     app: Option<AppFiles>,
     welcome: Welcome,
 ) -> Site {
-    let Doors { sessions, blobs, objects, commands } = doors;
+    let Doors { sessions, blobs, objects, commands, guests } = doors;
     let site = Site::new(metrics, ready).with_sessions(sessions, origins.clone()).with_blobs(blobs, origins.clone());
-    let mut site = site.with_commands(commands);
+    let mut site = match guests {
+        Some(guests) => site.with_guests(Arc::new(guests), origins.clone()),
+        None => site.with_absent("/token/anonymous", NO_ANONYMOUS_USERS),
+    };
+    site = site.with_commands(commands);
     site = match objects {
         Ok(objects) => site.with_objects(objects, origins),
         Err(why) => site.with_absent("/objects", why),
@@ -107,11 +124,11 @@ pub(crate) fn site<H: SessionHandler, B: SessionHandler>(
         let own = serde_json::json!({ "token": token, "url": "/sync" });
         site = site.with_own_json("/iolite.json", own.to_string());
     }
-    match (app, told_token) {
-        (Some(app), _) => site.with_files(app),
+    match (app, told_token, welcome) {
+        (Some(app), ..) => site.with_files(app),
         // A developer looks at this address, and wants to know what to do next.
-        (None, Some(_)) => site.with_page(welcome.page()),
-        (None, None) => site.with_greeting(
+        (None, Some(_), _) | (None, None, Welcome::Dev) => site.with_page(welcome.page()),
+        (None, None, Welcome::Gateway) => site.with_greeting(
             "Iolite is running, without an app: name its folder by `app`, under [gateway] in this gateway's file.\n"
                 .into(),
         ),

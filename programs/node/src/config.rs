@@ -9,11 +9,13 @@ mod cluster_file;
 mod error;
 #[cfg(feature = "etcd")]
 mod etcd;
+mod key_address;
 mod node;
 mod objects;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod shards;
+mod tokens;
 
 pub use blobs::{BlobsConfig, BlobsTable};
 pub use centre::{
@@ -25,6 +27,7 @@ pub(crate) use error::read;
 pub use error::{ConfigError, ConfigProblem};
 #[cfg(feature = "etcd")]
 pub use etcd::{EtcdFile, EtcdIdentity, EtcdLogin, EtcdPlace, EtcdProblem, EtcdTable};
+pub use key_address::KeyAddress;
 pub use node::{
     DELAY_MS_MAX, DurabilityWord, Faults, FaultsTable, GatewayConfig, GatewayTable, NodeConfig, NodeFile, RoleConfig,
     Schemas, StoreConfig, StoreTable, WithoutWord,
@@ -36,3 +39,6 @@ pub use postgres::{
     Protection, Served,
 };
 pub use shards::{place_of, split_of};
+pub use tokens::{
+    AlgorithmWord, ClaimWord, KeyConfig, KeyFileError, KeyTable, RightsWord, TokensConfig, TokensProblem, TokensTable,
+};

@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use iolite_causal::{Centres, LinkInput, LinkOutput};
-use iolite_gateway::{BlobLink, BlobOutput, Gateway, Input, Output, SessionId};
+use iolite_gateway::{AccessNews, BlobLink, BlobOutput, Gateway, Input, Output, SessionId};
 use iolite_machine::{Instant, Machine, Now};
 use iolite_replication::node::{FromReplica, Group, ReplicaId, Split, Term, ToReplica};
 use iolite_replication::{Coordinator, CoordinatorInput, CoordinatorOutput};
@@ -70,6 +70,8 @@ pub enum FrontOutput {
     Close(SessionId),
     ToReplica(ReplicaId, ToReplica),
     Blobs(BlobLink, BlobOutput),
+    /// For who lets users in elsewhere, and for operators.
+    Access(AccessNews),
     /// The answer to what a sweep or a check has asked.
     ToSweeper(RequestId, Reply),
     /// For the host of objects.
@@ -145,6 +147,7 @@ impl Front {
                         self.ask(number, request);
                     }
                     Output::Blobs(link, output) => self.emit(FrontOutput::Blobs(link, output)),
+                    Output::Access(news) => self.emit(FrontOutput::Access(news)),
                     Output::GiveUp(id) => {
                         if let Some(number) = self.asking.give_up(Asker::Gateway(id)) {
                             self.give_up(number);
@@ -346,6 +349,7 @@ mod tests {
             access: Access::Development(DevelopmentToken::new("token")),
             schemas: SchemaPolicy::Grow,
             limits: Limits::default(),
+            fresh_key: [0; 32],
             has_blob_store: false,
             broken: Broken::Nothing,
             without: Without::Nothing,

@@ -13,14 +13,16 @@ use iolite_replication::{Coordinator, CoordinatorSettings};
 use iolite_tracking::{Ask, AskId};
 use iolite_values::{ClientId, Id};
 use tokio::sync::watch;
+use tokio::task::JoinHandle;
 
+use crate::access_commands::AccessCommands;
 use crate::blob_host::BlobHost;
 use crate::blob_store::{BlobStore, BlobStoreError};
 use crate::blobs::asks::Asks;
 use crate::centre_links::{self, CentreLinks, link_centres};
 use crate::centre_metrics::CentreMetrics;
 use crate::client_port::{ClientPort, ClientPortError};
-use crate::clients::{Doors, Ready, Welcome, access, gateway, site, tracking};
+use crate::clients::{Doors, Ready, Welcome, gateway, site, tracking};
 use crate::config::{CentreConfig, Faults, GatewayConfig};
 use crate::directory::Directory;
 use crate::gateway_links::{GatewayLinks, dial_replicas, follow};
@@ -113,7 +115,7 @@ impl GatewayServer {
         let (life, shards) = (Life(random_seed()), directory.cluster().shards.clone());
         let coordinator = Coordinator::new(clock.now(), CoordinatorSettings::new(config.id, life, shards));
         let blobs = config.blobs.as_ref().map(BlobStore::open).transpose()?;
-        let gateway = gateway(&clients.token, config.schemas.into(), blobs.is_some(), faults.without);
+        let gateway = gateway(clients.access(), config.schemas.into(), blobs.is_some(), faults.without);
         let front = Front::new(clock.now(), gateway, coordinator);
         let (front, centres) = match &config.centre {
             None => (front, None),
@@ -131,7 +133,7 @@ impl GatewayServer {
             None => (front, None),
             Some(objects) => {
                 let peers = PeersSettings { own: config.id, objects, security, delay };
-                let door = ObjectDoor::new(access(&clients.token), faults.deny_class);
+                let door = ObjectDoor::new(clients.access(), &clients.token, faults.deny_class);
                 let ask = mailbox.clone();
                 let ask = move |id, question| ask.send(FrontInput::Tracking(id, question));
                 let host = open_objects(peers, door, ask, clock, &metrics, &shutdown).await?;
@@ -164,20 +166,35 @@ impl GatewayServer {
         &self.clients.token
     }
 
+    /// Tells of changes of the cluster, until the server stops.
+    fn follow_directory(&self) -> JoinHandle<()> {
+        let (links, mailbox) = (self.links.clone(), self.mailbox.clone());
+        let following = self.directory.clone().follow(self.shutdown.listen(), move |was, is| {
+            let ended = |split| mailbox.send(FrontInput::Ended(split));
+            follow(&links, was, is, ended, |group| mailbox.send(FrontInput::Configured(group)));
+        });
+        tokio::spawn(following)
+    }
+
     /// Serves until it is told to stop.
     ///
     /// # Errors
     /// [`RunError::Superseded`].
     pub async fn run(mut self) -> Result<(), RunError> {
-        let (links, mailbox) = (self.links.clone(), self.mailbox.clone());
-        let following = self.directory.follow(self.shutdown.listen(), move |was, is| {
-            let ended = |split| mailbox.send(FrontInput::Ended(split));
-            follow(&links, was, is, ended, |group| mailbox.send(FrontInput::Configured(group)));
-        });
-        let following = tokio::spawn(following);
+        let following = self.follow_directory();
         let (mailbox, stop, sweeps) = (self.mailbox.clone(), self.shutdown.listen(), self.mailbox.clone());
         let asks = Asks::new(move |ask| sweeps.send(FrontInput::Sweeper(ask)));
         let blobs = BlobHost::new(FrontInput::Gateway, mailbox, self.blobs, asks, &self.metrics, stop);
+        let (gateway, stop) = (self.mailbox.clone(), self.shutdown.listen());
+        let gateway = move |input| gateway.send(FrontInput::Gateway(input));
+        let access = AccessCommands::new(
+            gateway,
+            self.clients.tokens.as_ref(),
+            self.config.key_address(),
+            self.clock,
+            &self.metrics,
+            stop,
+        );
         let endpoint =
             Endpoint::new(GatewaySessions(FrontInput::Gateway), self.mailbox, &self.metrics, self.shutdown.listen());
         let ready = Arc::new(Ready::default());
@@ -188,7 +205,8 @@ impl GatewayServer {
         let (all_metrics, welcome) = (self.metrics, Welcome::Gateway);
         let questions = self.objects.as_ref().map(ObjectHost::questions).ok_or(NO_OBJECTS);
         let (of_blobs, of_objects) = (blobs.commands(), ObjectCommands::new(questions));
-        let commands = OperatorCommands::new(&self.clients.token, of_blobs, of_objects, self.shutdown.listen());
+        let commands =
+            OperatorCommands::new(&self.clients.token, access.clone(), of_blobs, of_objects, self.shutdown.listen());
         let (objects, news) = self.objects.map(run_objects).unzip();
         let site = site(
             Doors {
@@ -196,6 +214,7 @@ impl GatewayServer {
                 blobs: blobs.endpoint.clone(),
                 objects: objects.ok_or(NO_OBJECTS),
                 commands: Arc::new(commands),
+                guests: access.anonymous(),
             },
             origins,
             all_metrics,
@@ -208,6 +227,7 @@ impl GatewayServer {
         let (superseded, mut other) = watch::channel(None);
         let mut world = World {
             endpoint,
+            access,
             blobs,
             links: self.links,
             centres: self.centres,
@@ -255,6 +275,7 @@ fn run_objects(host: ObjectHost) -> (Endpoint<ObjectSessions>, ObjectNews) {
 /// What the front's outputs go to.
 struct World {
     endpoint: Endpoint<GatewaySessions<FrontInput>>,
+    access: AccessCommands,
     blobs: BlobHost<FrontInput>,
     links: Links<GatewayLinks<FrontInput>>,
     centres: Option<Links<CentreLinks>>,
@@ -272,6 +293,11 @@ impl Performer<Front> for World {
             FrontOutput::Message(session, message) => self.endpoint.send(session.0, message),
             FrontOutput::Close(session) => self.endpoint.close(session.0),
             FrontOutput::Blobs(link, output) => self.blobs.perform(link, output),
+            FrontOutput::Access(news) => {
+                if let (Some(news), Some(objects)) = (self.access.take(news), &self.objects) {
+                    objects.of_users(news);
+                }
+            }
             FrontOutput::ToSweeper(id, reply) => self.blobs.answer(id, reply),
             FrontOutput::Tracking(news) => {
                 if let Some(objects) = &self.objects {

@@ -6,6 +6,8 @@
 //! [`StoreServer`], [`GatewayServer`] and [`Server`] give them a disk, ports and time. A `PostgresGateway` (feature `postgres`) is a gateway
 //! without replicas.
 
+mod access_commands;
+mod anonymous;
 mod blob_host;
 mod blob_store;
 mod blobs;
@@ -23,6 +25,9 @@ mod gateway_metrics;
 mod gateway_server;
 mod inquirer;
 mod journal;
+#[cfg(feature = "jwks")]
+mod key_set;
+mod key_wish;
 mod names;
 mod node;
 mod object_classes;

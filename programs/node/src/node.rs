@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use iolite_causal::{LinkInput, LinkOutput};
-use iolite_gateway::{BlobLink, BlobOutput, Input, SessionId};
+use iolite_gateway::{AccessNews, BlobLink, BlobOutput, Input, SessionId};
 use iolite_machine::{Instant, Machine, Now};
 use iolite_store::{Reply, RequestId};
 use iolite_tracking::{Ask, AskId, News};
@@ -38,6 +38,8 @@ pub enum NodeOutput {
     /// Close the connection once its messages are sent.
     Close(SessionId),
     Blobs(BlobLink, BlobOutput),
+    /// For who lets users in elsewhere, and for operators.
+    Access(AccessNews),
     /// The answer to what a sweep or a check has asked.
     ToSweeper(RequestId, Reply),
     /// For the host of objects.
@@ -76,6 +78,7 @@ impl Node {
                         self.outputs.push_back(NodeOutput::Message(session, message));
                     }
                     FrontOutput::Blobs(link, output) => self.outputs.push_back(NodeOutput::Blobs(link, output)),
+                    FrontOutput::Access(news) => self.outputs.push_back(NodeOutput::Access(news)),
                     FrontOutput::ToSweeper(id, reply) => self.outputs.push_back(NodeOutput::ToSweeper(id, reply)),
                     FrontOutput::Tracking(news) => self.outputs.push_back(NodeOutput::Tracking(news)),
                     FrontOutput::Centre(output) => self.outputs.push_back(NodeOutput::Centre(output)),

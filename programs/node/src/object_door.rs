@@ -1,23 +1,64 @@
-//! A server's part in objects behind its door: whose token a session shows, and what that user may do.
+//! A server's part in objects behind its door: whose token a session shows, what that user may do, and when the session ends.
 //!
-//! Invariant: the door answers at once, so nothing of a session waits for it, and it forgets a session that has closed.
+//! Invariants:
+//! - the name of a device is made of its user and of what it drew: nobody else's token leads to it;
+//! - a session is open for no longer than its token is good, and not after that was revoked;
+//! - nobody with a user's token is let in before it is known whose tokens are revoked;
+//! - the door answers at once, so nothing of a session waits for it otherwise, and it forgets a session that has closed.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use iolite_access::{Access, Identity, MayUse, ObjectRight};
-use iolite_machine::{Instant, Machine, Now};
+use iolite_access::{Access, AccessError, AnonymousKey, DevelopmentToken, Identity, Key, MayUse, ObjectRight};
+use iolite_gateway::RevokedTokens;
+use iolite_machine::{Instant, Machine, Now, WallTime};
 use iolite_objects::{FromApp, LetIn, Right, Server, ServerInput, ServerOutput, SessionEvent, SessionId};
-use iolite_values::ObjectName;
+use iolite_values::{Id, ObjectName};
 use iolite_wire::objects::FromDevice;
 
 /// The door says what sessions of `/objects` may do.
 #[derive(Debug)]
 pub(crate) struct ObjectDoor {
     access: Access,
+    /// The operator's token, which is the development token where there is that one: who has it may be part of the service.
+    operator: DevelopmentToken,
+    /// The newest first.
+    anonymous_keys: Vec<AnonymousKey>,
     /// For tests: a class of which nobody may do anything.
     denied: Option<String>,
+    /// Since when the tokens of a user have to be issued. None: it is not known yet whose are revoked.
+    revoked: Option<BTreeMap<Id, WallTime>>,
+    /// The part of that which is known so far.
+    revoked_so_far: BTreeMap<Id, WallTime>,
+    /// Sessions that wait until it is.
+    waiting: BTreeMap<SessionId, (Id, String)>,
     /// The user of each session that was let in.
-    identities: BTreeMap<SessionId, Identity>,
+    guests: BTreeMap<SessionId, Guest>,
+    ends: BTreeSet<(Instant, SessionId)>,
+}
+
+#[derive(Debug)]
+struct Guest {
+    identity: Identity,
+    /// When it has to go, if its token runs out.
+    ends: Option<Instant>,
+}
+
+/// An input of a server of objects behind its door.
+#[derive(Clone, Debug)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "nearly all are inputs of the machine, and a box would be an allocation for each"
+)]
+pub(crate) enum ObjectInput {
+    Server(ServerInput),
+    /// Tokens that are refused from now on.
+    Revoked(RevokedTokens),
+    /// A key that signs tokens of anonymous users.
+    AnonymousKey(AnonymousKey),
+    /// The keys of the issuer's address.
+    Keys(Vec<Key>),
+    /// All that was revoked until now has been told, and all keys. Users are let in from now on.
+    RevokedKnown,
 }
 
 /// The machine of a server of objects, with its door.
@@ -40,19 +81,134 @@ pub(crate) struct ObjectTally {
     pub rights: u64,
 }
 
+/// The names of callers that are no users.
+const OWN_CALLERS: [&str; 2] = ["developer", "server"];
+
 impl ObjectDoor {
-    pub fn new(access: Access, denied: Option<String>) -> ObjectDoor {
-        ObjectDoor { access, denied, identities: BTreeMap::new() }
+    pub fn new(access: Access, operator: &str, denied: Option<String>) -> ObjectDoor {
+        // With one token for all there are no users to revoke.
+        let revoked = match access {
+            Access::Development(_) => Some(BTreeMap::new()),
+            Access::Tokens(_) => None,
+        };
+        ObjectDoor {
+            access,
+            operator: DevelopmentToken::new(operator),
+            anonymous_keys: Vec::new(),
+            denied,
+            revoked,
+            revoked_so_far: BTreeMap::new(),
+            waiting: BTreeMap::new(),
+            guests: BTreeMap::new(),
+            ends: BTreeSet::new(),
+        }
     }
 
-    fn check(&mut self, session: SessionId, token: &str) -> Result<LetIn, String> {
-        let identity = self.access.check(token).map_err(|error| error.to_string())?;
-        self.identities.insert(session, identity);
-        Ok(let_in(identity))
+    /// None: it is said later.
+    fn check(&mut self, now: Now, session: SessionId, device: Id, token: &str) -> Option<Result<LetIn, String>> {
+        if self.revoked.is_none() && !self.operator.equals(token) {
+            self.waiting.insert(session, (device, token.to_owned()));
+            return None;
+        }
+        let identity = match self.identify(now, token) {
+            Ok(identity) => identity,
+            Err(problem) => return Some(Err(problem)),
+        };
+        let let_in = let_in(&identity, device);
+        self.admit(now, session, identity);
+        Some(Ok(let_in))
+    }
+
+    /// Another token for a session: when it runs out.
+    fn renew(&mut self, now: Now, session: SessionId, token: &str) -> Result<Option<WallTime>, String> {
+        let identity = self.identify(now, token)?;
+        match self.guests.get(&session) {
+            Some(guest) if guest.identity.is_same_user(&identity) => {}
+            Some(_) | None => return Err(AccessError::OtherUser.to_string()),
+        }
+        let ends = identity.ends();
+        self.admit(now, session, identity);
+        Ok(ends)
+    }
+
+    fn identify(&self, now: Now, token: &str) -> Result<Identity, String> {
+        if self.operator.equals(token) {
+            return Ok(Identity::Developer);
+        }
+        let identity = self.access.check(token, now.wall).map_err(|error| error.to_string())?;
+        if self.is_revoked(&identity) {
+            return Err(identity.revoked().to_string());
+        }
+        match identity.user() {
+            Some(user) if OWN_CALLERS.contains(&&*user.subject.name) => {
+                let name = &user.subject.name;
+                Err(format!(
+                    "the user is called {name:?}, as calls of the service itself are: give the user another `sub`"
+                ))
+            }
+            Some(_) | None => Ok(identity),
+        }
+    }
+
+    /// A token that does not say when it was issued counts as older than any revocation.
+    fn is_revoked(&self, identity: &Identity) -> bool {
+        let Some(user) = identity.user() else { return false };
+        let rows = self.revoked.as_ref().unwrap_or(&self.revoked_so_far);
+        let not_before = rows.get(&user.subject.digest());
+        not_before.is_some_and(|at| user.issued.is_none_or(|issued| issued < *at))
+    }
+
+    fn admit(&mut self, now: Now, session: SessionId, identity: Identity) {
+        self.forget(session);
+        let ends = identity.stays(now.wall).map(|stays| now.instant + stays);
+        self.ends.extend(ends.map(|ends| (ends, session)));
+        self.guests.insert(session, Guest { identity, ends });
+    }
+
+    fn forget(&mut self, session: SessionId) {
+        self.waiting.remove(&session);
+        if let Some(Guest { ends: Some(ends), .. }) = self.guests.remove(&session) {
+            self.ends.remove(&(ends, session));
+        }
+    }
+
+    /// Tokens of a user are revoked: the sessions that have to go.
+    fn revoke(&mut self, RevokedTokens { subject, not_before }: RevokedTokens) -> Vec<SessionId> {
+        let rows = self.revoked.as_mut().unwrap_or(&mut self.revoked_so_far);
+        let at = rows.entry(subject).or_insert(not_before);
+        *at = not_before.max(*at);
+        let is_over = |(_, guest): &(&SessionId, &Guest)| self.is_revoked(&guest.identity);
+        self.guests.iter().filter(is_over).map(|(session, _)| *session).collect()
+    }
+
+    fn set_keys(&mut self, keys: Vec<Key>) {
+        if let Access::Tokens(tokens) = &mut self.access {
+            tokens.set_keys(keys);
+        }
+    }
+
+    fn add_key(&mut self, key: AnonymousKey) {
+        let Access::Tokens(tokens) = &mut self.access else { return };
+        if !self.anonymous_keys.contains(&key) {
+            self.anonymous_keys.insert(0, key);
+            tokens.set_anonymous_keys(self.anonymous_keys.clone());
+        }
+    }
+
+    /// Called when it is known whose tokens are revoked. Returns the sessions that have waited for it.
+    fn is_known(&mut self) -> BTreeMap<SessionId, (Id, String)> {
+        let so_far = std::mem::take(&mut self.revoked_so_far);
+        self.revoked.get_or_insert_default().extend(so_far);
+        std::mem::take(&mut self.waiting)
+    }
+
+    /// The sessions whose tokens have run out.
+    fn overdue(&self, now: Instant) -> Vec<SessionId> {
+        self.ends.iter().take_while(|(ends, _)| *ends <= now).map(|(_, session)| *session).collect()
     }
 
     fn may(&self, session: SessionId, object: &ObjectName, right: &Right) -> bool {
-        let Some(identity) = self.identities.get(&session) else { return false };
+        let Some(Guest { identity, .. }) = self.guests.get(&session) else { return false };
         if self.denied.as_deref() == Some(object.class()) {
             return false;
         }
@@ -67,11 +223,14 @@ impl ObjectDoor {
     }
 }
 
-/// For whom a session speaks, and whether it may be part of the service.
-fn let_in(identity: Identity) -> LetIn {
-    match identity {
-        Identity::Developer => LetIn { caller: "developer".to_owned(), may_serve: true },
-    }
+/// For whom a session speaks, its device's name, and whether it may be part of the service.
+fn let_in(identity: &Identity, device: Id) -> LetIn {
+    let (device, ends) = (identity.bound(device), identity.ends());
+    let (caller, may_serve) = match identity {
+        Identity::Developer => ("developer".to_owned(), true),
+        Identity::User(user) => (user.subject.name.clone(), false),
+    };
+    LetIn { caller, may_serve, device, ends }
 }
 
 impl ObjectServer {
@@ -89,15 +248,17 @@ impl ObjectServer {
 
     fn look_at(&mut self, input: &ServerInput) {
         match input {
-            ServerInput::Session(session, SessionEvent::Closed) => drop(self.door.identities.remove(session)),
+            ServerInput::Session(session, SessionEvent::Closed) => self.door.forget(*session),
             ServerInput::Session(session, SessionEvent::Message(FromDevice::Call { .. })) => {
-                self.tally.calls += u64::from(self.door.identities.contains_key(session));
+                self.tally.calls += u64::from(self.door.guests.contains_key(session));
             }
             ServerInput::App(FromApp::Call(..)) => self.tally.calls += 1,
             ServerInput::Session(..)
             | ServerInput::App(_)
             | ServerInput::Ready(_)
             | ServerInput::Checked(..)
+            | ServerInput::Renewed(..)
+            | ServerInput::Ended(..)
             | ServerInput::Tracked(..)
             | ServerInput::Others
             | ServerInput::Lease(_)
@@ -110,13 +271,28 @@ impl ObjectServer {
         }
     }
 
+    fn check(&mut self, now: Now, session: SessionId, device: Id, token: &str) {
+        if let Some(checked) = self.door.check(now, session, device, token) {
+            self.server.handle(now, ServerInput::Checked(session, checked));
+        }
+    }
+
+    /// Sends sessions away whose tokens are good no more.
+    fn end(&mut self, now: Now, sessions: Vec<SessionId>, why: AccessError) {
+        for session in sessions {
+            self.door.forget(session);
+            self.server.handle(now, ServerInput::Ended(session, why.to_string()));
+        }
+    }
+
     /// Has the door answer what the machine asks it. The rest is for the host.
     fn answer(&mut self, now: Now) {
         while let Some(output) = self.server.poll() {
             match output {
-                ServerOutput::Check(session, token) => {
-                    let checked = self.door.check(session, &token);
-                    self.server.handle(now, ServerInput::Checked(session, checked));
+                ServerOutput::Check { session, device, token } => self.check(now, session, device, &token),
+                ServerOutput::Renew(session, token) => {
+                    let renewed = self.door.renew(now, session, &token);
+                    self.server.handle(now, ServerInput::Renewed(session, renewed));
                 }
                 ServerOutput::May(id, session, object, right) => {
                     self.tally.rights += 1;
@@ -136,12 +312,27 @@ impl ObjectServer {
 }
 
 impl Machine for ObjectServer {
-    type Input = ServerInput;
+    type Input = ObjectInput;
     type Output = ServerOutput;
 
-    fn handle(&mut self, now: Now, input: ServerInput) {
-        self.look_at(&input);
-        self.server.handle(now, input);
+    fn handle(&mut self, now: Now, input: ObjectInput) {
+        match input {
+            ObjectInput::Server(input) => {
+                self.look_at(&input);
+                self.server.handle(now, input);
+            }
+            ObjectInput::Revoked(tokens) => {
+                let over = self.door.revoke(tokens);
+                self.end(now, over, AccessError::Revoked);
+            }
+            ObjectInput::AnonymousKey(key) => self.door.add_key(key),
+            ObjectInput::Keys(keys) => self.door.set_keys(keys),
+            ObjectInput::RevokedKnown => {
+                for (session, (device, token)) in self.door.is_known() {
+                    self.check(now, session, device, &token);
+                }
+            }
+        }
         self.answer(now);
     }
 
@@ -150,10 +341,13 @@ impl Machine for ObjectServer {
     }
 
     fn deadline(&self) -> Option<Instant> {
-        self.server.deadline()
+        let ends = self.door.ends.first().map(|(ends, _)| *ends);
+        [ends, self.server.deadline()].into_iter().flatten().min()
     }
 
     fn on_deadline(&mut self, now: Now) {
+        let over = self.door.overdue(now.instant);
+        self.end(now, over, AccessError::Expired);
         self.server.on_deadline(now);
         self.answer(now);
     }
@@ -164,62 +358,4 @@ impl Machine for ObjectServer {
 }
 
 #[cfg(test)]
-mod tests {
-    use iolite_access::DevelopmentToken;
-    use iolite_machine::WallTime;
-    use iolite_objects::{Broken, ServerSettings};
-    use iolite_values::{CoordinatorId, Id, NodeLife};
-    use iolite_wire::objects::{DeviceHello, OBJECTS_PROTOCOL_VERSION, ToDevice};
-
-    use super::*;
-
-    const NOW: Now = Now { instant: Instant::from_nanos(1), wall: WallTime::from_micros(1_700_000_000_000_000) };
-
-    fn objects() -> ObjectServer {
-        let settings = ServerSettings {
-            gateway: CoordinatorId::default(),
-            kernel: Id::from_u128(1),
-            classes: Vec::new(),
-            has_leases: false,
-            managers: Vec::new(),
-            broken: Broken::Nothing,
-        };
-        let access = Access::Development(DevelopmentToken::new("token"));
-        ObjectServer::new(Server::new(NOW, settings), ObjectDoor::new(access, Some("Secret".to_owned())))
-    }
-
-    fn come(objects: &mut ObjectServer, session: u64, token: &str) {
-        let hello = DeviceHello {
-            oldest_version: OBJECTS_PROTOCOL_VERSION,
-            newest_version: OBJECTS_PROTOCOL_VERSION,
-            token: token.to_owned(),
-            device: Id::from_u128(session.into()),
-            life: NodeLife(0),
-            serves: false,
-            classes: Vec::new(),
-            connection: 1,
-        };
-        for event in [SessionEvent::Opened, SessionEvent::Message(FromDevice::Hello(hello))] {
-            objects.handle(NOW, ServerInput::Session(SessionId(session), event));
-        }
-    }
-
-    #[test]
-    fn a_session_is_somebody_while_it_is_open_and_lets_the_denied_class_alone() {
-        let mut objects = objects();
-        come(&mut objects, 1, "token");
-        come(&mut objects, 2, "wrong");
-        let may = |objects: &ObjectServer, session, class| {
-            let object = ObjectName::new(class, "a").expect("a short name");
-            objects.door.may(SessionId(session), &object, &Right::Hold)
-        };
-        assert!(may(&objects, 1, "Note") && !may(&objects, 1, "Secret") && !may(&objects, 2, "Note"));
-        let said: Vec<_> = std::iter::from_fn(|| objects.poll()).collect();
-        assert!(matches!(&said[..], [ServerOutput::Send(SessionId(2), ToDevice::Goodbye(_)), ServerOutput::Close(_)]));
-        for session in [1, 2] {
-            objects.handle(NOW, ServerInput::Session(SessionId(session), SessionEvent::Closed));
-        }
-        assert!(!may(&objects, 1, "Note"), "it has closed");
-        assert_eq!(objects.door.identities.len(), 0);
-    }
-}
+mod tests;

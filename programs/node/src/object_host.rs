@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use iolite_gateway::AccessNews;
 use iolite_host::{
     Clock, Codec, Endpoint, Inbox, Mailbox, Metric, Metrics, Performer, SessionEvent, SessionHandler, SessionNumber,
     Stop, drive, mailbox, random_id,
@@ -19,7 +20,7 @@ use iolite_wire::limits;
 use iolite_wire::objects::{FromDevice, NotRun, ToDevice, TrackAnswer};
 
 use crate::ObjectClasses;
-use crate::object_door::{ObjectDoor, ObjectServer, ObjectTally};
+use crate::object_door::{ObjectDoor, ObjectInput, ObjectServer, ObjectTally};
 use crate::object_links::Peers;
 use crate::object_questions::ObjectQuestions;
 use crate::server::INBOX_BYTES_MAX;
@@ -45,13 +46,13 @@ impl Codec for ObjectCodec {
 
 impl SessionHandler for ObjectSessions {
     type Codec = ObjectCodec;
-    type Input = ServerInput;
+    type Input = ObjectInput;
 
     fn codec(&self) -> ObjectCodec {
         ObjectCodec
     }
 
-    fn input(&self, session: SessionNumber, event: SessionEvent<FromDevice>) -> ServerInput {
+    fn input(&self, session: SessionNumber, event: SessionEvent<FromDevice>) -> ObjectInput {
         use iolite_objects::SessionEvent as Happened;
         let event = match event {
             SessionEvent::Opened => Happened::Opened,
@@ -60,7 +61,7 @@ impl SessionHandler for ObjectSessions {
             SessionEvent::Drained(messages) => Happened::Drained(messages),
             SessionEvent::Closed => Happened::Closed,
         };
-        ServerInput::Session(SessionId(session), event)
+        ObjectInput::Server(ServerInput::Session(SessionId(session), event))
     }
 
     /// More than the protocol allows, so that who is a little over is told so instead of being cut off.
@@ -82,8 +83,8 @@ pub(crate) struct ObjectHostSettings {
 /// A server's part in objects, before it runs.
 pub(crate) struct ObjectHost {
     pub endpoint: Endpoint<ObjectSessions>,
-    mailbox: Mailbox<ServerInput>,
-    inbox: Inbox<ServerInput>,
+    mailbox: Mailbox<ObjectInput>,
+    inbox: Inbox<ObjectInput>,
     settings: ObjectHostSettings,
     peers: Option<Peers>,
     questions: Arc<ObjectQuestions>,
@@ -144,7 +145,7 @@ impl ObjectHost {
     }
 
     /// Where links with other servers put what comes.
-    pub fn mailbox(&self) -> Mailbox<ServerInput> {
+    pub fn mailbox(&self) -> Mailbox<ObjectInput> {
         self.mailbox.clone()
     }
 
@@ -173,7 +174,7 @@ impl ObjectHost {
         };
         let to_kernel: ToKernel = {
             let mailbox = self.mailbox;
-            Arc::new(move |input| mailbox.send(ServerInput::App(input)))
+            Arc::new(move |input| mailbox.send(ObjectInput::Server(ServerInput::App(input))))
         };
         let app = start.map(|start| start(to_kernel));
         let (kernel, broken) = (Id::from_u128(random_id()), Broken::Nothing);
@@ -232,7 +233,9 @@ impl Performer<ObjectServer> for World {
                 None => unreachable!("a server without links has a message for one: {message:?}"),
             },
             ServerOutput::App(output) => self.tell_app(output),
-            ServerOutput::Check(..) | ServerOutput::May(..) => unreachable!("the door has answered"),
+            ServerOutput::Check { .. } | ServerOutput::Renew(..) | ServerOutput::May(..) => {
+                unreachable!("the door has answered")
+            }
         }
     }
 
@@ -243,32 +246,47 @@ impl Performer<ObjectServer> for World {
 
 /// Where news of tracking goes.
 pub(crate) struct ObjectNews {
-    mailbox: Mailbox<ServerInput>,
+    mailbox: Mailbox<ObjectInput>,
     peers: Option<Peers>,
     questions: Arc<ObjectQuestions>,
 }
 
 impl ObjectNews {
+    /// The gateway says who is let in.
+    pub fn of_users(&self, news: AccessNews) {
+        match news {
+            AccessNews::Revoked(tokens) => self.mailbox.send(ObjectInput::Revoked(tokens)),
+            AccessNews::Known => self.mailbox.send(ObjectInput::RevokedKnown),
+            AccessNews::AnonymousKey(key) => self.mailbox.send(ObjectInput::AnonymousKey(key)),
+            AccessNews::Keys(keys) => self.mailbox.send(ObjectInput::Keys(keys)),
+            AccessNews::Answered(..) | AccessNews::UnknownKey => {}
+        }
+    }
+
+    fn tell_machine(&self, input: ServerInput) {
+        self.mailbox.send(ObjectInput::Server(input));
+    }
+
     pub fn tell(&self, news: News) {
         match news {
-            News::Ready(store) => self.mailbox.send(ServerInput::Ready(store)),
+            News::Ready(store) => self.tell_machine(ServerInput::Ready(store)),
             News::Told(id, told) => {
                 if let Some(told) = self.questions.told(id, told) {
-                    self.mailbox.send(ServerInput::Tracked(AskId(id.0), of_tracking(told)));
+                    self.tell_machine(ServerInput::Tracked(AskId(id.0), of_tracking(told)));
                 }
             }
-            News::Lease { own: _, until } => self.mailbox.send(ServerInput::Lease(until)),
+            News::Lease { own: _, until } => self.tell_machine(ServerInput::Lease(until)),
             News::Server { own, address } => {
                 if let Some(peers) = &self.peers
                     && peers.found(own, &address)
                 {
-                    self.mailbox.send(ServerInput::Others);
+                    self.tell_machine(ServerInput::Others);
                 }
             }
-            News::NodeDead(node) => self.mailbox.send(ServerInput::NodeDead(node)),
-            News::Coordinates(bucket, is_own) => self.mailbox.send(ServerInput::Coordinates(bucket, is_own)),
-            News::Holder(bucket, holder) => self.mailbox.send(ServerInput::Holder(bucket, holder)),
-            News::Begun { object, managers } => self.mailbox.send(ServerInput::Begun { object, managers }),
+            News::NodeDead(node) => self.tell_machine(ServerInput::NodeDead(node)),
+            News::Coordinates(bucket, is_own) => self.tell_machine(ServerInput::Coordinates(bucket, is_own)),
+            News::Holder(bucket, holder) => self.tell_machine(ServerInput::Holder(bucket, holder)),
+            News::Begun { object, managers } => self.tell_machine(ServerInput::Begun { object, managers }),
         }
     }
 }

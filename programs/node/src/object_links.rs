@@ -16,6 +16,7 @@ use iolite_wire::objects::PeerMessage;
 
 use crate::config::ObjectsConfig;
 use crate::names::{NodeRole, greet, hello};
+use crate::object_door::ObjectInput;
 
 /// Makes what happens on links with other gateways inputs of the machine of objects.
 #[derive(Clone, Debug)]
@@ -42,19 +43,19 @@ impl Codec for PeerCodec {
 
 impl LinkHandler for PeerLinks {
     type Codec = PeerCodec;
-    type Input = ServerInput;
+    type Input = ObjectInput;
 
     fn codec(&self, _peer: &LinkPeer) -> PeerCodec {
         PeerCodec
     }
 
-    fn input(&self, link: LinkNumber, event: LinkEvent<PeerMessage>) -> Option<ServerInput> {
+    fn input(&self, link: LinkNumber, event: LinkEvent<PeerMessage>) -> Option<ObjectInput> {
         let event = match event {
             LinkEvent::Opened(peer) => PeerEvent::Opened(gateway_of(&peer).ok()?),
             LinkEvent::Message(message) => PeerEvent::Message(message),
             LinkEvent::Closed => PeerEvent::Closed,
         };
-        Some(ServerInput::Peer(PeerLink(link), event))
+        Some(ObjectInput::Server(ServerInput::Peer(PeerLink(link), event)))
     }
 
     fn frame_bytes_max(&self) -> usize {
@@ -113,7 +114,7 @@ impl Peers {
     /// [`PeersError`].
     pub async fn listen(
         settings: PeersSettings<'_>,
-        mailbox: Mailbox<ServerInput>,
+        mailbox: Mailbox<ObjectInput>,
         metrics: &Metrics,
         stop: Stop,
     ) -> Result<Peers, PeersError> {

@@ -14,6 +14,8 @@ use iolite_tracking::{Ask, AskId, Told};
 use iolite_values::ObjectName;
 use tokio::sync::oneshot;
 
+use crate::object_door::ObjectInput;
+
 /// The bit of questions of operators.
 const OPERATORS: u64 = 1 << 63;
 /// Time for a store whose replicas change.
@@ -25,7 +27,7 @@ const AGAIN: Duration = Duration::from_millis(50);
 /// Asks tracking, and managers of objects, in the name of this server.
 pub(crate) struct ObjectQuestions {
     ask: Box<dyn Fn(AskId, Ask) + Send + Sync>,
-    machine: Mailbox<ServerInput>,
+    machine: Mailbox<ObjectInput>,
     last: AtomicU64,
     tracking: Waiting<Told>,
     managers: Waiting<CallResult>,
@@ -60,7 +62,7 @@ impl<T> Waiting<T> {
 }
 
 impl ObjectQuestions {
-    pub fn new(ask: impl Fn(AskId, Ask) + Send + Sync + 'static, machine: Mailbox<ServerInput>) -> ObjectQuestions {
+    pub fn new(ask: impl Fn(AskId, Ask) + Send + Sync + 'static, machine: Mailbox<ObjectInput>) -> ObjectQuestions {
         let (tracking, managers) = (Waiting::new(), Waiting::new());
         ObjectQuestions { ask: Box::new(ask), machine, last: AtomicU64::new(OPERATORS), tracking, managers }
     }
@@ -97,7 +99,7 @@ impl ObjectQuestions {
         let number = self.next();
         let answer = self.managers.begin(number);
         let manage = FromApp::Manage { ticket: Ticket(number), object, manager: manager.to_owned(), body };
-        self.machine.send(ServerInput::App(manage));
+        self.machine.send(ObjectInput::Server(ServerInput::App(manage)));
         self.managers.wait(number, answer).await
     }
 

@@ -1,43 +1,54 @@
-//! Commands of operators, which a running server answers: about blobs, and about objects.
+//! Commands of operators, which a running server answers: about users, about blobs, and about objects.
 //!
-//! Invariants: an answer is lines of JSON, of which the last has the key `done` or `error`; an answer without such a line was cut off. Who has the token
-//! of the server may ask.
+//! Invariants: an answer is lines of JSON, of which the last has the key `done` or `error`; an answer without such a line was cut off. Who has the
+//! server's own token may ask, and no user.
 
-use iolite_access::{Access, DevelopmentToken};
+use iolite_access::DevelopmentToken;
 use iolite_host::{Commands, Stop};
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
+use crate::access_commands::AccessCommands;
 use crate::blobs::commands::BlobCommands;
 use crate::object_commands::ObjectCommands;
+
+const NO_OPERATOR: &str = "this is not the operator's token: pass the one that the server printed at start, or that stands in the file `token` of the gateway";
 
 /// Lines that wait for whoever asked.
 const LINES_AHEAD: usize = 64;
 
 /// Answers the commands of operators.
 pub(crate) struct OperatorCommands {
-    access: Access,
+    token: DevelopmentToken,
+    access: AccessCommands,
     blobs: BlobCommands,
     objects: ObjectCommands,
     stop: Stop,
 }
 
 impl OperatorCommands {
-    pub fn new(token: &str, blobs: BlobCommands, objects: ObjectCommands, stop: Stop) -> OperatorCommands {
-        OperatorCommands { access: Access::Development(DevelopmentToken::new(token)), blobs, objects, stop }
+    pub fn new(
+        token: &str,
+        access: AccessCommands,
+        blobs: BlobCommands,
+        objects: ObjectCommands,
+        stop: Stop,
+    ) -> OperatorCommands {
+        OperatorCommands { token: DevelopmentToken::new(token), access, blobs, objects, stop }
     }
 }
 
 impl Commands for OperatorCommands {
     fn check(&self, token: &str) -> Result<(), String> {
-        self.access.check(token).map(drop).map_err(|error| error.to_string())
+        if self.token.equals(token) { Ok(()) } else { Err(NO_OPERATOR.to_owned()) }
     }
 
     fn run(&self, command: &str, options: &str) -> Option<mpsc::Receiver<String>> {
         let (lines, answer) = mpsc::channel(LINES_AHEAD);
         let answering = Answering { lines: Lines(lines), stop: self.stop.clone() };
         let is_known = match command.split_once('/') {
+            Some(("access", name)) => self.access.run(name, options, answering),
             Some(("blobs", name)) => self.blobs.run(name, options, answering),
             Some(("objects", name)) => self.objects.run(name, options, answering),
             Some(_) | None => false,

@@ -15,6 +15,7 @@ use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::SweeperAsk;
+use crate::access_commands::AccessCommands;
 use crate::blob_host::BlobHost;
 use crate::blob_store::{BlobStore, BlobStoreError};
 use crate::blobs::asks::Asks;
@@ -77,7 +78,7 @@ impl PostgresGateway {
         let clients = ClientPort::open(&config).await?;
         let (mailbox, inbox) = mailbox(INBOX_BYTES_MAX);
         let blobs = config.blobs.as_ref().map(BlobStore::open).transpose()?;
-        let gateway = gateway(&clients.token, config.schemas.into(), blobs.is_some(), Without::Nothing);
+        let gateway = gateway(clients.access(), config.schemas.into(), blobs.is_some(), Without::Nothing);
         // The host of objects is to come, and tracking with it.
         let front = PostgresFront { gateway, tracking: None };
         let (metrics, clock) = (Metrics::default(), Clock::start());
@@ -111,14 +112,26 @@ impl PostgresGateway {
         let told_token = self.config.tells_token.then_some(self.clients.token.as_str());
         let (origins, app) = (self.config.origins.clone(), self.config.app_files());
         let (metrics, welcome) = (self.metrics.clone(), Welcome::Gateway);
+        let (gateway, stop) = (self.mailbox.clone(), self.shutdown.listen());
+        let gateway = move |input| gateway.send(PostgresInput::Gateway(input));
+        let access = AccessCommands::new(
+            gateway,
+            self.clients.tokens.as_ref(),
+            self.config.key_address(),
+            self.clock,
+            &self.metrics,
+            stop,
+        );
         let (of_blobs, of_objects) = (blobs.commands(), ObjectCommands::new(Err(NO_OBJECTS)));
-        let commands = OperatorCommands::new(&self.clients.token, of_blobs, of_objects, self.shutdown.listen());
+        let commands =
+            OperatorCommands::new(&self.clients.token, access.clone(), of_blobs, of_objects, self.shutdown.listen());
         let site = site(
             Doors {
                 sessions: endpoint.clone(),
                 blobs: blobs.endpoint.clone(),
                 objects: Err(NO_OBJECTS),
                 commands: Arc::new(commands),
+                guests: access.anonymous(),
             },
             origins,
             metrics,
@@ -128,7 +141,7 @@ impl PostgresGateway {
             welcome,
         );
         let http = tokio::spawn(site.serve(self.clients.listener, self.shutdown.listen()));
-        let mut world = World { endpoint, blobs, requests, ready };
+        let mut world = World { endpoint, access, blobs, requests, ready };
         let ended = self.shutdown.listen();
         let repliers = Repliers { front: self.mailbox, has_tracking: self.front.tracking.is_some(), asks };
         let work = work(self.store, asked, repliers, StoreFigures::new(&self.metrics));
@@ -281,6 +294,7 @@ impl StoreFigures {
 /// What the gateway's outputs go to.
 struct World {
     endpoint: Endpoint<GatewaySessions<PostgresInput>>,
+    access: AccessCommands,
     blobs: BlobHost<PostgresInput>,
     requests: mpsc::UnboundedSender<ForStore>,
     ready: Arc<Ready>,
@@ -294,6 +308,8 @@ impl World {
             // When the store's work has ended, so has this.
             Output::Store(id, request) => drop(self.requests.send(ForStore::Request(Asker::Gateway(id), request))),
             Output::Blobs(link, output) => self.blobs.perform(link, output),
+            // There are no objects behind PostgreSQL, which would have to know.
+            Output::Access(news) => drop(self.access.take(news)),
             Output::GiveUp(id) => drop(self.requests.send(ForStore::GiveUp(Asker::Gateway(id)))),
         }
     }

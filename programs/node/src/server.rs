@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use iolite_access::Tokens;
 use iolite_catalog::SchemaPolicy;
 use iolite_engine::Durability;
 use iolite_gateway::Without;
@@ -18,11 +19,12 @@ use iolite_replication::{Coordinator, CoordinatorSettings, RecoverError, Retenti
 use iolite_values::CoordinatorId;
 use tokio::net::TcpListener;
 
+use crate::access_commands::AccessCommands;
 use crate::blob_host::BlobHost;
 use crate::blob_store::{BlobStore, BlobStoreError};
 use crate::blobs::asks::Asks;
 use crate::clients::{Doors, Ready, Welcome, access, gateway, site, tracking};
-use crate::config::BlobsConfig;
+use crate::config::{BlobsConfig, KeyAddress, KeyFileError, TokensConfig};
 use crate::data_directory::{DataDirectory, DataDirectoryError, is_data_directory};
 use crate::gateway_metrics::GatewayMetrics;
 use crate::journal::{self, Failure};
@@ -49,6 +51,8 @@ pub struct ServerSettings {
     pub checkpoint_bytes_min: u64,
     /// For how long the past can be read: a minute, but in tests.
     pub history: Duration,
+    /// The tokens of users, by which clients are let in. Without them they are by the token of the data directory, which is the operator's else.
+    pub tokens: Option<TokensConfig>,
 }
 
 /// Where the chunks of blobs are, in the data directory.
@@ -67,6 +71,7 @@ impl ServerSettings {
             app: None,
             checkpoint_bytes_min: 64 << 20,
             history: Retention::default().age,
+            tokens: None,
         }
     }
 }
@@ -84,6 +89,8 @@ pub enum ServerError {
     Bind(#[from] BindError),
     #[error("the app directory {} has no index.html: build the app first, or choose another with --app", app.display())]
     NoApp { app: PathBuf },
+    #[error(transparent)]
+    Key(#[from] KeyFileError),
     #[error("the journal's thread cannot be started: {0}")]
     Thread(std::io::Error),
 }
@@ -107,6 +114,8 @@ pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
     token: String,
+    tokens: Option<Tokens>,
+    key_address: Option<KeyAddress>,
     app: Option<AppFiles>,
     metrics: Metrics,
     clock: Clock,
@@ -131,6 +140,7 @@ impl Server {
         if let Some(app) = settings.app.as_ref().filter(|app| !app.join("index.html").is_file()) {
             return Err(ServerError::NoApp { app: app.clone() });
         }
+        let tokens = settings.tokens.as_ref().map(TokensConfig::open).transpose()?;
         let listener = bind(settings.address).await?;
         let address = listener.local_addr().map_err(|source| BindError::Io { address: settings.address, source })?;
         let data = DataDirectory::open(&settings.data, settings.durability)?;
@@ -139,7 +149,7 @@ impl Server {
         let retention = Retention { age: settings.history, ..Retention::default() };
         let replica = recover_alone(&data.recovery, retention).map_err(failed)?;
         let clock = Clock::start();
-        let gateway = gateway(&data.token, SchemaPolicy::Grow, true, Without::Nothing);
+        let gateway = gateway(access(&data.token, tokens.as_ref()), SchemaPolicy::Grow, true, Without::Nothing);
         let front = Front::new(clock.now(), gateway, coordinator(clock.now())).with_tracking(tracking(false));
         let node = Node::new(clock.now(), front, Store::new(replica, settings.checkpoint_bytes_min));
         let metrics = Metrics::default();
@@ -152,7 +162,7 @@ impl Server {
         let (token, hosts) = (data.token, if address.ip().is_loopback() { Hosts::Loopback } else { Hosts::Any });
         let secrets = vec![settings.data];
         let app = settings.app.map(|folder| AppFiles { folder, secrets, is_secret: is_data_directory, hosts });
-        let classes = None;
+        let (classes, key_address) = (None, settings.tokens.and_then(|tokens| tokens.key_address));
         Ok(Server {
             node,
             blobs,
@@ -160,6 +170,8 @@ impl Server {
             listener,
             address,
             token,
+            tokens,
+            key_address,
             app,
             metrics,
             clock,
@@ -191,7 +203,7 @@ impl Server {
         format!("ws://{}/sync", self.address)
     }
 
-    /// The development token of the data directory.
+    /// The token of the data directory. Clients are let in by it, unless that is by the tokens of users: then it is the operator's.
     pub fn token(&self) -> &str {
         &self.token
     }
@@ -212,7 +224,7 @@ impl Server {
         let objects = ObjectHost::new(
             ObjectHostSettings {
                 gateway: CoordinatorId::default(),
-                door: ObjectDoor::new(access(&self.token), None),
+                door: ObjectDoor::new(access(&self.token, self.tokens.as_ref()), &self.token, None),
                 classes: self.classes,
                 has_leases: false,
                 clock: self.clock,
@@ -224,19 +236,30 @@ impl Server {
         let (mailbox, stop, sweeps) = (self.mailbox.clone(), shutdown.listen(), self.mailbox.clone());
         let asks = Asks::new(move |ask| sweeps.send(NodeInput::Sweeper(ask)));
         let blobs = BlobHost::new(NodeInput::Gateway, mailbox, Some(self.blobs), asks, &self.metrics, stop);
+        let (gateway, stop) = (self.mailbox.clone(), shutdown.listen());
+        let gateway = move |input| gateway.send(NodeInput::Gateway(input));
+        let access = AccessCommands::new(
+            gateway,
+            self.tokens.as_ref(),
+            self.key_address.as_ref(),
+            self.clock,
+            &self.metrics,
+            stop,
+        );
         let (of_blobs, of_objects) = (blobs.commands(), ObjectCommands::new(Ok(objects.questions())));
-        let commands = OperatorCommands::new(&self.token, of_blobs, of_objects, shutdown.listen());
+        let commands = OperatorCommands::new(&self.token, access.clone(), of_blobs, of_objects, shutdown.listen());
         let site = site(
             Doors {
                 sessions: endpoint.clone(),
                 blobs: blobs.endpoint.clone(),
                 objects: Ok(objects.endpoint.clone()),
                 commands: Arc::new(commands),
+                guests: access.anonymous(),
             },
             Origins::default(),
             self.metrics.clone(),
             ready.clone(),
-            Some(&self.token),
+            self.tokens.is_none().then_some(self.token.as_str()),
             self.app,
             Welcome::Dev,
         );
@@ -244,7 +267,7 @@ impl Server {
         let (gateway, store) = (GatewayMetrics::new(&self.metrics), StoreMetrics::new(&self.metrics));
         let news = objects.news();
         tokio::spawn(objects.run());
-        let mut world = World { endpoint, blobs, objects: news, journal: self.journal, ready, gateway, store };
+        let mut world = World { endpoint, access, blobs, objects: news, journal: self.journal, ready, gateway, store };
         let ended = shutdown.listen();
         let failed = tokio::select! {
             () = drive(&mut self.node, self.clock, &mut self.inbox, ended, &mut world) => None,
@@ -266,6 +289,7 @@ fn coordinator(now: Now) -> Coordinator {
 /// What the node's outputs go to.
 struct World {
     endpoint: Endpoint<GatewaySessions<NodeInput>>,
+    access: AccessCommands,
     blobs: BlobHost<NodeInput>,
     objects: ObjectNews,
     journal: MachineJournal,
@@ -280,6 +304,11 @@ impl Performer<Node> for World {
             NodeOutput::Message(session, message) => self.endpoint.send(session.0, message),
             NodeOutput::Close(session) => self.endpoint.close(session.0),
             NodeOutput::Blobs(link, output) => self.blobs.perform(link, output),
+            NodeOutput::Access(news) => {
+                if let Some(news) = self.access.take(news) {
+                    self.objects.of_users(news);
+                }
+            }
             NodeOutput::ToSweeper(id, reply) => self.blobs.answer(id, reply),
             NodeOutput::Tracking(news) => self.objects.tell(news),
             NodeOutput::Centre(output) => unreachable!("it is no data centre of a group: {output:?}"),

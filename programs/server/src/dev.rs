@@ -8,6 +8,7 @@ use anyhow::Context;
 use clap::Args;
 use iolite_engine::Durability;
 use iolite_host::{Shutdown, allow_all_open_files, stop_on_signals};
+use iolite_node::config::TokensConfig;
 use iolite_node::{Server, ServerSettings};
 
 use crate::durability::Class;
@@ -29,6 +30,9 @@ pub struct Arguments {
     /// A file of JavaScript that exports classes of objects: Node runs them, beside the server
     #[arg(long, value_name = "FILE")]
     objects: Option<PathBuf>,
+    /// A file of TOML about the tokens of your users, with the keys of [gateway.tokens] in docs/operations.md. The token of the data is the operator's then
+    #[arg(long, value_name = "FILE")]
+    tokens: Option<PathBuf>,
     /// Milliseconds for which the past can be read: for tests, which do not wait a minute
     #[arg(long, hide = true, value_name = "MILLISECONDS")]
     history_ms: Option<u64>,
@@ -49,11 +53,13 @@ async fn serve(arguments: Arguments) -> anyhow::Result<()> {
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, arguments.port));
     let defaults = ServerSettings::new(arguments.data);
     let history = arguments.history_ms.map_or(defaults.history, Duration::from_millis);
-    let settings = ServerSettings { durability, address, app: arguments.app, history, ..defaults };
+    let tokens = arguments.tokens.as_deref().map(TokensConfig::read).transpose()?;
+    let issuer = tokens.as_ref().map(|tokens| tokens.settings.issuer.clone());
+    let settings = ServerSettings { durability, address, app: arguments.app, history, tokens, ..defaults };
     let server = Server::open(settings).await?;
     let shutdown = Shutdown::new();
     stop_on_signals(shutdown.clone()).context("cannot listen for signals")?;
-    tell(&server, durability);
+    tell(&server, durability, issuer.as_deref());
     let objects = arguments.objects.map(|file| ObjectRunner::new(&file, server.sync_url(), server.token().to_owned()));
     let objects = objects.transpose()?.map(|runner| tokio::spawn(runner.run(shutdown.listen())));
     server.run(shutdown).await?;
@@ -63,13 +69,14 @@ async fn serve(arguments: Arguments) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn tell(server: &Server, durability: Durability) {
-    let mut text = format!(
-        "Iolite is at {}\nClients connect to {} with the token {}\n",
-        server.url(),
-        server.sync_url(),
-        server.token()
-    );
+fn tell(server: &Server, durability: Durability, issuer: Option<&str>) {
+    let (url, sync_url, token) = (server.url(), server.sync_url(), server.token());
+    let mut text = match issuer {
+        None => format!("Iolite is at {url}\nClients connect to {sync_url} with the token {token}\n"),
+        Some(issuer) => format!(
+            "Iolite is at {url}\nClients connect to {sync_url} with tokens of {issuer:?}\nThe operator's token is {token}\n"
+        ),
+    };
     if durability == Durability::Memory {
         text += "Durability is `memory`: a power cut loses what was acknowledged\n";
     }

@@ -1,5 +1,6 @@
 //! The command line of Iolite. Its words and options are stable: scripts depend on them.
 
+mod access;
 mod backup;
 mod bench;
 mod beside;
@@ -59,6 +60,9 @@ enum Command {
     Restore(backup::Restore),
     /// Read a backup, and compare every file with its checksum
     CheckBackup(backup::CheckBackup),
+    /// The users of a running server whose tokens somebody else signs: end a user's sessions
+    #[command(subcommand)]
+    Access(access::Command),
     /// The store of blobs of a running server: how full it is, whether all is there, and a sweep
     #[command(subcommand)]
     Blobs(blobs::Command),
@@ -91,6 +95,7 @@ fn main() -> ExitCode {
         Command::Backup(arguments) => backup::take(&arguments),
         Command::Restore(arguments) => backup::restore(&arguments).map(|()| ExitCode::SUCCESS),
         Command::CheckBackup(arguments) => backup::check(&arguments).map(|()| ExitCode::SUCCESS),
+        Command::Access(command) => access::run(&command).map(|()| ExitCode::SUCCESS),
         Command::Blobs(command) => blobs::run(&command),
         Command::Objects(command) => objects::run(&command).map(|()| ExitCode::SUCCESS),
         Command::Certificate(command) => certificate::run(&command).map(|()| ExitCode::SUCCESS),

@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use clap::Args;
 use iolite_host::{Clock, PidFile, Shutdown, allow_all_open_files, stop_on_signals};
-use iolite_node::config::{Faults, NodeConfig, PostgresGatewayConfig, RoleConfig, Served};
+use iolite_node::config::{Faults, GatewayConfig, NodeConfig, PostgresGatewayConfig, RoleConfig, Served};
 use iolite_node::{
     GatewayServer, GatewaySettings, NodeRole, PostgresGateway, ServerSettings, Start, StoreServer, StoreSettings,
 };
@@ -79,10 +79,10 @@ async fn serve(config: NodeConfig, is_first: bool) -> anyhow::Result<()> {
         }
         RoleConfig::Gateway(_) if is_first => bail!(NO_FIRST_GATEWAY),
         RoleConfig::Gateway(gateway) => {
-            let token = gateway.token.clone();
-            let settings = GatewaySettings { directory, gateway, security, delay, clock, faults };
+            let (token, issuer) = (gateway.token.clone(), issuer_of(&gateway));
+            let settings = GatewaySettings { directory, gateway: *gateway, security, delay, clock, faults };
             let server = GatewayServer::open(settings, shutdown).await?;
-            tell_gateway(name, server.address(), &token);
+            tell_gateway(name, server.address(), &token, issuer.as_deref());
             server.run().await?;
         }
     }
@@ -91,19 +91,27 @@ async fn serve(config: NodeConfig, is_first: bool) -> anyhow::Result<()> {
 
 async fn serve_postgres(config: PostgresGatewayConfig) -> anyhow::Result<()> {
     let (name, token) = (NodeRole::Gateway(config.gateway.id), config.gateway.token.clone());
+    let issuer = issuer_of(&config.gateway);
     let shutdown = Shutdown::new();
     stop_on_signals(shutdown.clone()).context("cannot listen for signals")?;
     let server = PostgresGateway::open(config, shutdown).await?;
-    tell_gateway(name, server.address(), &token);
+    tell_gateway(name, server.address(), &token, issuer.as_deref());
     server.run().await?;
     Ok(())
 }
 
-fn tell_gateway(name: NodeRole, address: SocketAddr, token: &Path) {
-    let token = token.display();
-    tell(&format!(
-        "{name} is at http://{address}/\nClients connect to ws://{address}/sync with the token in {token}\n"
-    ));
+/// The issuer that signs users in, if they have tokens of their own.
+fn issuer_of(gateway: &GatewayConfig) -> Option<String> {
+    gateway.tokens.as_ref().map(|tokens| tokens.settings.issuer.clone())
+}
+
+fn tell_gateway(name: NodeRole, address: SocketAddr, token: &Path, issuer: Option<&str>) {
+    let (token, begin) =
+        (token.display(), format!("{name} is at http://{address}/\nClients connect to ws://{address}/sync"));
+    tell(&match issuer {
+        None => format!("{begin} with the token in {token}\n"),
+        Some(issuer) => format!("{begin} with tokens of {issuer:?}\nThe operator's token is in {token}\n"),
+    });
 }
 
 /// How often the file of a clock that is wrong on purpose is read.

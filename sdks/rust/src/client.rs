@@ -28,6 +28,7 @@ use crate::pump::Inner;
 use crate::reaction::{Reaction, Registration, Watched};
 use crate::shared::{Shared, tell_persisted};
 use crate::storage::{OpenDirectory, StorageWriter};
+use crate::token::{self, Token};
 use crate::traffic::Traffic;
 use crate::transact::{Shelved, TransactError, committed};
 use crate::transaction::Transaction;
@@ -55,7 +56,8 @@ pub const BATCH_MAX: Duration = Duration::from_secs(10);
 impl Client {
     /// Opens a client, which then connects by itself, and again whenever the link is lost. Works offline: it does not wait for the server.
     ///
-    /// `url` is a server's WebSocket address, like `ws://127.0.0.1:7777/sync`; `token` the one that `iolite dev` printed.
+    /// `url` is a server's WebSocket address, like `ws://127.0.0.1:7777/sync`; `token` the one that `iolite dev` printed, one of a user, or a [`Token`] that
+    /// asks the app for it.
     ///
     /// # Errors
     /// [`OpenError`], when the storage cannot be used, the address is none, a mutator has a name that begins with `$`, or [`Options::batch`] is more than
@@ -63,7 +65,7 @@ impl Client {
     ///
     /// # Panics
     /// Outside of a tokio runtime.
-    pub fn connect(url: &str, token: &str, schema: Schema, options: Options) -> Result<Client, OpenError> {
+    pub fn connect(url: &str, token: impl Into<Token>, schema: Schema, options: Options) -> Result<Client, OpenError> {
         Client::connect_to_one_of(&[url], token, schema, options)
     }
 
@@ -77,7 +79,7 @@ impl Client {
     /// Outside of a tokio runtime.
     pub fn connect_to_one_of<U: AsRef<str>>(
         urls: &[U],
-        token: &str,
+        token: impl Into<Token>,
         schema: Schema,
         options: Options,
     ) -> Result<Client, OpenError> {
@@ -89,6 +91,7 @@ impl Client {
             gateways.push(count);
         }
         options.check()?;
+        let (token, provider) = token.into().parts();
         let clock = Clock::start();
         let directory = match &options.storage {
             Storage::Memory => None,
@@ -105,7 +108,7 @@ impl Client {
             schema: Arc::new(schema),
             fresh_client: ClientId(Id::from_u128(random_id())),
             fresh_secret: DeviceSecret(random_id().to_be_bytes()),
-            token: token.to_owned(),
+            token,
             user: options.user,
             gateways,
             batch: options.batch,
@@ -125,6 +128,9 @@ impl Client {
         let blob_wake = shared.blob_wake.clone();
         tokio::spawn(blob_link::run(Arc::downgrade(&shared), urls.clone(), chunks, blob_wake));
         tokio::spawn(link::run(Arc::downgrade(&shared), urls, clock, wake));
+        if let Some(provider) = provider {
+            tokio::spawn(token::run(Arc::downgrade(&shared), provider, shared.token_wake.clone()));
+        }
         tokio::spawn(take_news(Arc::downgrade(&shared), news));
         // The first storing and the first deadline are due.
         shared.happened([]);
@@ -320,7 +326,8 @@ impl Client {
         self.shared.with(|inner| inner.core.go_online(now));
     }
 
-    /// Uses another token from now on.
+    /// Uses another token from now on, also in the session that is open. It has to be of the same user as the data on this device: else the connection is
+    /// refused, reason [`OtherUser`](iolite_wire::message::GoodbyeReason::OtherUser), nothing is sent, and calls are held.
     pub fn set_token(&self, token: &str) {
         let now = self.shared.clock.now().instant;
         self.shared.with(|inner| inner.core.set_token(now, token.to_owned()));

@@ -50,6 +50,7 @@ mod row;
 mod shared;
 mod storage;
 pub mod table;
+mod token;
 mod traffic;
 mod transact;
 mod transaction;
@@ -72,6 +73,7 @@ pub use iolite_values::{
     Value, ValueError,
 };
 pub use iolite_wire::centres::CentreName;
+pub use iolite_wire::message::GoodbyeReason;
 pub use key::IntoKey;
 pub use log::Log;
 pub use mutation::{DeliveryError, MutationEnd, MutationHandle};
@@ -82,6 +84,7 @@ pub use peek::PeekError;
 pub use reaction::{Reaction, ReactionError};
 pub use row::{FromValue, Record};
 pub use table::schema;
+pub use token::Token;
 pub use traffic::Traffic;
 pub use transact::TransactError;
 pub use transaction::Transaction;

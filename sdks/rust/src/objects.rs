@@ -97,6 +97,7 @@ pub mod managers;
 mod node;
 mod reference;
 mod runner;
+mod tokens;
 
 pub use builder::HostBuilder;
 pub use call_error::{CallError, NoError, NotRun, Ran, RpcId};

@@ -42,6 +42,8 @@ pub(crate) struct Inner {
     pub(crate) connection: watch::Sender<Connection>,
     pub(crate) centre: watch::Sender<Option<Centre>>,
     pub(crate) storage: StorageWriter,
+    /// The app is to be asked for a token.
+    pub(crate) is_token_wanted: bool,
     pub(crate) orders: Vec<LinkOrder>,
     pub(crate) blob_orders: Vec<BlobOutput>,
     /// Fetches that somebody waits for.
@@ -86,6 +88,7 @@ impl Inner {
             attempts_total: 0,
             settled: Vec::new(),
             storage,
+            is_token_wanted: false,
             orders: Vec::new(),
             blob_orders: Vec::new(),
             fetches: BTreeMap::new(),
@@ -137,6 +140,7 @@ impl Inner {
                     self.fail_reaction(reaction, ReactionError::Failed(message));
                 }
                 // A process has its storage for itself, so nobody follows it, and nobody but it calls.
+                Output::TokenWanted => self.is_token_wanted = true,
                 Output::ToTab(..) | Output::ReadOutbox | Output::Adopted { .. } => {}
                 Output::Blobs(order) => self.blob_orders.push(order),
                 Output::Conflicts(table) => {

@@ -36,6 +36,8 @@ pub(crate) struct Shared {
     /// Wakes the task of `/blobs`.
     pub(crate) blob_wake: std::sync::Arc<Notify>,
     pub(crate) blob_traffic: TrafficCounters,
+    /// Wakes the task that asks the app for tokens.
+    pub(crate) token_wake: std::sync::Arc<Notify>,
     pub(crate) chunks: Chunks,
     pub(crate) connection: watch::Receiver<Connection>,
     pub(crate) centre: watch::Receiver<Option<Centre>>,
@@ -56,6 +58,7 @@ impl Shared {
             traffic: TrafficCounters::default(),
             blob_wake: std::sync::Arc::default(),
             blob_traffic: TrafficCounters::default(),
+            token_wake: std::sync::Arc::default(),
             chunks,
             connection,
             centre,
@@ -210,6 +213,7 @@ impl Shared {
         inner.pump(&self.clock);
         let wake = !inner.orders.is_empty() || inner.core.deadline() != before;
         let wake_blobs = !inner.blob_orders.is_empty();
+        let wake_token = std::mem::take(&mut inner.is_token_wanted);
         let ended = std::mem::take(&mut inner.ended);
         drop(inner);
         drop(ended);
@@ -218,6 +222,9 @@ impl Shared {
         }
         if wake_blobs {
             self.blob_wake.notify_one();
+        }
+        if wake_token {
+            self.token_wake.notify_one();
         }
         result
     }
@@ -246,6 +253,7 @@ impl Drop for Shared {
         // The links' tasks look for the client, find none, and end.
         self.wake.notify_one();
         self.blob_wake.notify_one();
+        self.token_wake.notify_one();
     }
 }
 
@@ -266,7 +274,7 @@ mod tests {
     use std::sync::Arc;
     use std::time::Duration;
 
-    use iolite_client::{Client as Core, Config, Gateway, Limits};
+    use iolite_client::{Client as Core, Config, Gateway, Limits, TokenSource};
     use iolite_values::{ClientId, DeviceSecret, Schema};
 
     use super::*;
@@ -276,7 +284,7 @@ mod tests {
 
     fn open() -> Shared {
         let clock = Clock::start();
-        let (token, user, limits) = ("token".into(), "ann".into(), Limits::default());
+        let (token, user, limits) = (TokenSource::Fixed("token".into()), "ann".into(), Limits::default());
         let schema = Arc::new(Schema::from_json(r#"{"tables":{}}"#).expect("no tables"));
         let (fresh_client, fresh_secret) = (ClientId::default(), DeviceSecret([1; 16]));
         let (gateways, batch) = (vec![NonZeroU16::MIN], Duration::ZERO);

@@ -38,6 +38,8 @@ const LAYERS: &[(&str, MayUse)] = &[
     ("iolite-logs", Only(STORE_AND_BELOW)),
     ("iolite-catalog", Only(STORE_AND_BELOW)),
     ("iolite-access", Only(STORE_AND_BELOW)),
+    // Rules are data, and nothing but values stands in them.
+    ("iolite-rights", Only(&["iolite-values"])),
     ("iolite-tracking", Only(STORE_AND_BELOW)),
     ("iolite-blobs", Only(STORE_AND_BELOW)),
     ("iolite-engine", Only(&["iolite-machine", "iolite-values"])),
@@ -52,6 +54,7 @@ const LAYERS: &[(&str, MayUse)] = &[
             "iolite-blobs",
             "iolite-catalog",
             "iolite-access",
+            "iolite-rights",
             "iolite-store",
             "iolite-values",
             "iolite-wire",

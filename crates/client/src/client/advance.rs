@@ -28,6 +28,7 @@ impl Client {
             (Ok(FromGateway::LogWanted(part)), Phase::Resuming | Phase::Open) => self.on_log_wanted(part),
             (Ok(FromGateway::LogDiffers(hash)), Phase::Resuming | Phase::Open) => self.on_log_differs(&hash),
             (Ok(FromGateway::Stored(counter)), Phase::Resuming | Phase::Open) => self.on_stored(counter),
+            (Ok(FromGateway::Renewed(left)), Phase::Resuming | Phase::Open) => self.on_renewed(now.instant, left),
             (
                 Ok(
                     FromGateway::Welcome(_)
@@ -35,7 +36,8 @@ impl Client {
                     | FromGateway::Advance(_)
                     | FromGateway::LogWanted(_)
                     | FromGateway::LogDiffers(_)
-                    | FromGateway::Stored(_),
+                    | FromGateway::Stored(_)
+                    | FromGateway::Renewed(_),
                 ),
                 _,
             )

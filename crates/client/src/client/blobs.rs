@@ -31,6 +31,8 @@ pub(super) struct Blobs {
     is_used: bool,
     machine: iolite_blobs::Client,
     link: BlobLink,
+    /// The token that its hello said.
+    token: String,
     /// Before this no link is made.
     retry: Option<Instant>,
     backoff: Backoff,
@@ -82,6 +84,7 @@ impl Blobs {
             is_used,
             machine: iolite_blobs::Client::new(),
             link: BlobLink::None,
+            token: String::new(),
             retry: None,
             backoff: backoff(0x626c_6f62),
             again: None,
@@ -257,7 +260,8 @@ impl Client {
             }
         }
         self.blobs.link = BlobLink::Open;
-        let (client, token) = (self.identity.client, self.token.clone());
+        let (client, token) = (self.identity.device, self.tokens.text().unwrap_or_default().to_owned());
+        self.blobs.token.clone_from(&token);
         self.blobs.machine.handle(ClientInput::Connected { client, token });
     }
 
@@ -285,6 +289,13 @@ impl Client {
         self.blobs.retry = None;
     }
 
+    /// There is another token: a link that was refused is tried again.
+    pub(super) fn try_blobs_again(&mut self) {
+        if self.blobs.link == BlobLink::Refused {
+            self.blobs.link = BlobLink::None;
+        }
+    }
+
     /// Leases and seals of the history before are no more.
     pub(super) fn blobs_history_lost(&mut self) {
         for (_, own) in std::mem::take(&mut self.blobs.uploads) {
@@ -296,7 +307,7 @@ impl Client {
     /// Makes the link that there is work for.
     pub(super) fn link_blobs(&mut self) -> bool {
         let is_due = self.blobs.link == BlobLink::None && self.blobs.retry.is_none() && self.blobs.has_work();
-        if !is_due || !self.session.is_open() {
+        if !is_due || !self.session.is_open() || !self.identity.is_stored(self.disk.done) {
             return false;
         }
         self.blobs.link = BlobLink::Connecting { give_up: self.session.told() + Blobs::LINK_WITHIN };
@@ -466,7 +477,14 @@ impl Client {
             self.blobs.waits = Some(goodbye.message.clone());
         }
         match goodbye.reason {
-            GoodbyeReason::Unauthorized | GoodbyeReason::Version | GoodbyeReason::Schema | GoodbyeReason::Protocol => {
+            // The session has a newer token than this link, which said its own in its hello.
+            GoodbyeReason::Unauthorized | GoodbyeReason::OtherUser
+                if self.tokens.to_say(self.session.told()).is_some_and(|token| token != self.blobs.token) => {}
+            GoodbyeReason::Unauthorized
+            | GoodbyeReason::OtherUser
+            | GoodbyeReason::Version
+            | GoodbyeReason::Schema
+            | GoodbyeReason::Protocol => {
                 self.blobs.link = BlobLink::Refused;
             }
             GoodbyeReason::Limit | GoodbyeReason::Slow | GoodbyeReason::Replaced | GoodbyeReason::Unavailable => {}

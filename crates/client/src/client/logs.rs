@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use iolite_logs::{Member, Next, Page, append_to, initial_seed, origin_of, seed_of};
+use iolite_logs::{Member, Next, Page, append_to, initial_seed, seed_of};
 use iolite_machine::WallTime;
 use iolite_values::{
     Blob, Counter, Interest, KeyError, LaneNumber, LogId, LogPages, Read, Schema, Timestamp, Value, Write,
@@ -320,7 +320,7 @@ impl Client {
 
     /// The log part of a call. The operation draws from a digest, as others read it.
     pub(super) fn log_call(&self, log: LogId, counter: Counter) -> LogCall {
-        LogCall { log, seed: seed_of(self.identity.client, counter) }
+        LogCall { log, seed: seed_of(self.identity.device, counter) }
     }
 
     /// The lane of an operation's log, which is joined by it.
@@ -456,7 +456,7 @@ impl Client {
     /// The own call that an entry is of.
     fn own_of(&self, log: &LogId, entry: &LogEntry) -> Option<Counter> {
         let own = self.queue.entry(entry.counter)?;
-        let is_own = entry.origin == Some(origin_of(self.identity.client));
+        let is_own = self.identity.is_origin(entry.origin);
         let of_log = own.mutation.log.as_ref().is_some_and(|call| call.log == *log);
         (is_own && of_log).then_some(entry.counter)
     }

@@ -27,7 +27,7 @@ pub struct LogMember {
 impl Client {
     /// The members of a log that is joined, in the order of their origins: none before the gateway has told them.
     pub fn log_members(&self, log: &LogId) -> Vec<LogMember> {
-        let own = origin_of(self.identity.client);
+        let own = origin_of(self.identity.client());
         let members = self.logs.lane(log).and_then(|lane| self.members.get(&lane)).into_iter().flatten();
         members.map(|origin| LogMember { origin: *origin, is_own: *origin == own }).collect()
     }

@@ -42,7 +42,7 @@ impl Client {
                 let random = call.as_ref().map_or_else(|| random(counter), |call| Random::seeded(call.seed));
                 let log = call.map(|call| call.log);
                 let by_clock = self.broken == Broken::StampByClock;
-                let marks = Marks::of(self.identity.client.0, counter, self.causal.time(called_at)).by_clock(by_clock);
+                let marks = Marks::of(self.identity.device.0, counter, self.causal.time(called_at)).by_clock(by_clock);
                 Run { lives, log, marks, ..Run::new(of, View::Optimistic, called_at, random) }
             }
             RunOf::Replay(lane) => self.begin_replay(lane),

@@ -14,17 +14,73 @@ use super::Client;
 use crate::cache::{fitting_one, portions, with_spare};
 use crate::interface::{Broken, Output};
 use crate::queue::{Ahead, Entry};
+use crate::reason::shortened;
 use crate::session::{Due, Link, Phase, State};
 use crate::view::Changed;
 
 impl Client {
-    /// Uses another token from now on, and tries it at once if the old one was refused. Who is offline by [`Client::go_offline`] stays so.
+    /// Uses another token from now on: in the session that is open, and for the next one at once if the old one was refused. Who is offline by
+    /// [`Client::go_offline`] stays so. It answers [`Output::TokenWanted`].
     pub fn set_token(&mut self, now: Instant, token: String) {
-        self.token = token;
-        if !self.session.is_paused() {
-            self.session.retry_now(now);
+        let is_of_use = self.tokens.given(now, token);
+        if !is_of_use && self.tokens.to_say(now).is_none() {
+            self.session.lacks_token(
+                "the app has no good token: the one that it gave is empty, too long, or has run out. Sign in again"
+                    .into(),
+            );
+        } else if is_of_use {
+            self.try_blobs_again();
+            if !self.session.is_paused() {
+                self.session.retry_now(now);
+            }
         }
         self.note_connection();
+    }
+
+    /// The app has no token at the moment. It is asked again after a while. What was called waits; a session that is open goes on while its token holds.
+    pub fn token_failed(&mut self, now: Instant, message: &str) {
+        self.tokens.ask_later(now);
+        if self.tokens.to_say(now).is_none() {
+            self.session.lacks_token(shortened(message.to_owned()));
+        }
+        self.note_connection();
+    }
+
+    /// Asks the app for a token.
+    pub(super) fn want_token(&mut self) -> bool {
+        let is_wanted = self.tokens.take_wanted();
+        if is_wanted {
+            self.outputs.push_back(Output::TokenWanted);
+        }
+        is_wanted
+    }
+
+    /// Says the newest token in the session that is open.
+    pub(super) fn renew_token(&mut self) -> bool {
+        if !self.session.is_open() {
+            return false;
+        }
+        let (Some(text), Some(link)) = (self.tokens.text(), self.session.link_mut()) else { return false };
+        if link.token == text {
+            return false;
+        }
+        let text = text.to_owned();
+        (link.token, link.renews) = (text.clone(), true);
+        self.send(FromClient::Token(text));
+        true
+    }
+
+    /// The gateway has taken the token that was said last.
+    pub(super) fn on_renewed(&mut self, now: Instant, left: Duration) {
+        let Some(link) = self.session.link_mut() else { return };
+        link.renews = false;
+        self.tokens.taken(now, &link.token, Some(left));
+    }
+
+    /// There is no link before the app gives a token.
+    fn await_token(&mut self) {
+        self.session.await_token();
+        self.tokens.want();
     }
 
     /// The device has a network again, or the app wants to be online: tries at once instead of after the pause. A link that is there has to prove that
@@ -35,6 +91,9 @@ impl Client {
             self.ping(now);
         }
         self.session.retry_now(now);
+        if self.tokens.to_say(now).is_none() {
+            self.tokens.want_now();
+        }
         self.note_connection();
     }
 
@@ -50,11 +109,15 @@ impl Client {
             State::Linking { .. } => {}
             // The host says it twice.
             State::Linked(_) => return,
-            State::Waiting { .. } | State::Paused | State::Refused { .. } => {
+            State::Waiting { .. } | State::Paused | State::Tokenless | State::Refused { .. } => {
                 return self.outputs.push_back(Output::Disconnect);
             }
         }
-        self.session.linked(now.instant, self.token.clone());
+        let Some(token) = self.tokens.to_say(now.instant).map(str::to_owned) else {
+            self.drop_link();
+            return self.await_token();
+        };
+        self.session.linked(now.instant, token.clone());
         // Also of a cache that holds nothing any more: what was told of this history is not to be taken back.
         let resume = self.store.map(|store| Resume { store, at: self.cache.at() });
         // The welcome says that the hello has arrived.
@@ -63,8 +126,8 @@ impl Client {
         self.send(FromClient::Hello(Hello {
             oldest_version: ProtocolVersion::OLDEST_SUPPORTED,
             newest_version: ProtocolVersion::CURRENT,
-            token: self.token.clone(),
-            client: self.identity.client,
+            token,
+            client: self.identity.device,
             schema: SchemaHash(schema),
             resume,
             acknowledged: self.acknowledgement.noted,
@@ -81,6 +144,12 @@ impl Client {
     }
 
     pub(super) fn on_welcome(&mut self, now: Now, welcome: Welcome) {
+        if !self.is_welcome(now, &welcome) {
+            return;
+        }
+        if let Some(link) = self.session.link() {
+            self.tokens.taken(now.instant, &link.token, welcome.token_left);
+        }
         self.heed_clock(now, welcome.clock_micros.map(WallTime::from_micros));
         self.note_serving(&welcome);
         if self.store != Some(welcome.store) {
@@ -126,17 +195,27 @@ impl Client {
     }
 
     pub(super) fn on_goodbye(&mut self, now: Now, goodbye: &Goodbye) {
-        let outdated = self.session.link_mut().is_some_and(|link| link.token != self.token);
+        // The app has another token by now, which was said in no hello. One that was said later may have come too late.
+        let untried = self.session.link().is_some_and(|link| link.renews || self.tokens.text() != Some(&link.token));
         self.drop_link();
         match goodbye.reason {
-            // The app has another token by now, which nobody has refused.
-            GoodbyeReason::Unauthorized if outdated => {
+            GoodbyeReason::Unauthorized | GoodbyeReason::OtherUser
+                if untried && self.tokens.to_say(now.instant).is_some() =>
+            {
                 self.session.lost(now.instant, None);
                 self.session.retry_now(now.instant);
             }
             // Each data centre has a schema and a version of its own.
             GoodbyeReason::Schema | GoodbyeReason::Version if self.session.turns_from_refusal(now.instant) => {}
-            GoodbyeReason::Unauthorized | GoodbyeReason::Schema | GoodbyeReason::Version | GoodbyeReason::Replaced => {
+            GoodbyeReason::Unauthorized | GoodbyeReason::OtherUser => {
+                self.tokens.refused(now.instant);
+                if self.tokens.awaits_answer() {
+                    self.session.await_token();
+                } else {
+                    self.session.refused(goodbye.reason, goodbye.message.clone());
+                }
+            }
+            GoodbyeReason::Schema | GoodbyeReason::Version | GoodbyeReason::Replaced => {
                 self.session.refused(goodbye.reason, goodbye.message.clone());
             }
             // Much the same will be said again, so it had better be seldom.
@@ -151,6 +230,9 @@ impl Client {
     pub(super) fn on_session_due(&mut self, now: Now) {
         if self.session.asks_at(now.instant) && !self.awaits_answer() {
             self.session.link_mut().into_iter().for_each(Link::is_answered);
+        }
+        if self.session.is_due_to_link(now.instant) && self.tokens.to_say(now.instant).is_none() {
+            return self.await_token();
         }
         match self.session.due(now.instant) {
             Due::Nothing => {}
@@ -230,10 +312,12 @@ impl Client {
         if !self.session.is_open() || self.disk.done == PersistId::START || !self.rest.is_over() {
             return false;
         }
+        let is_known = self.identity.is_stored(self.disk.done);
         let (disk, logs, cache, blobs, rows) = (&self.disk, &self.logs, &self.cache, &self.blobs, &self.rows);
         let (causal, now) = (&self.causal, self.session.told());
         let may_send = |entry: &Entry, ahead: &Ahead| {
-            !disk.may_come_back_before(entry.counter())
+            is_known
+                && !disk.may_come_back_before(entry.counter())
                 && causal.may_send(entry, disk.done, now)
                 && logs.can_append(entry, ahead, cache)
                 && blobs.is_ready(entry, cache.at())

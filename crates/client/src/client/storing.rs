@@ -158,7 +158,7 @@ impl Client {
 
     fn meta(&self) -> StoredMeta {
         StoredMeta {
-            client: self.identity.client,
+            device: self.identity.device,
             next_counter: self.counters.reserved,
             store: self.store.filter(|_| self.disk.stores_cache),
             at: self.cache.at(),
@@ -166,9 +166,10 @@ impl Client {
             user: self.user.clone(),
             schema: self.schema_hash,
             secret: Some(self.identity.secret),
-            others_know_client: self.identity.others_know_client(),
+            others_know_client: self.identity.others_know_device(),
             unsent_after: self.causal.unsent_after(),
             centre_token: self.moving.token.clone(),
+            bound: self.identity.bound,
         }
     }
 

@@ -155,7 +155,7 @@ impl Client {
         let known = self.leader.join(tab, join, now.instant);
         known.mutations.extend(pending);
         known.refused.extend(refused);
-        self.tell_tab(tab, join, TabNotice::Welcome(self.identity.client, self.identity.secret));
+        self.tell_tab(tab, join, TabNotice::Welcome(self.identity.client(), self.identity.secret));
         self.on_subscribe(tab, named(asked.subscriptions));
     }
 

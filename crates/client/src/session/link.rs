@@ -7,6 +7,7 @@
 use std::time::Duration;
 
 use iolite_machine::Instant;
+use iolite_wire::client_storage::Bound;
 use iolite_wire::message::{FromClient, FromGateway};
 use iolite_wire::{SessionDecoder, SessionEncoder};
 
@@ -16,8 +17,12 @@ use crate::limits::Limits;
 #[derive(Debug)]
 pub(crate) struct Link {
     pub(crate) phase: Phase,
-    /// The token that its hello said.
+    /// The token that was said last.
     pub(crate) token: String,
+    /// True while a token that was said after the hello is not answered.
+    pub(crate) renews: bool,
+    /// The client and the user that the welcome told.
+    pub(crate) welcomed: Option<Bound>,
     pub(crate) encoder: SessionEncoder<FromClient>,
     pub(crate) decoder: SessionDecoder<FromGateway>,
     /// When the welcome has to be there, if another gateway could give one.
@@ -75,6 +80,8 @@ impl Link {
         Link {
             phase: Phase::Greeting,
             token,
+            renews: false,
+            welcomed: None,
             encoder: SessionEncoder::new(),
             decoder: SessionDecoder::new(),
             welcome_by,

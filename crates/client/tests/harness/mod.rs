@@ -11,12 +11,13 @@ use std::time::Duration;
 
 use iolite_client::{
     Client, Closed, Config, Connection, Gateway, Input, Limits, MutationKind, MutationStatus, Output, ReactionId,
-    RunError, RunOf, StorageChange, Transaction, View,
+    RunError, RunOf, StorageChange, TokenSource, Transaction, View,
 };
 use iolite_machine::{Instant, Machine, Now, WallTime};
 use iolite_values::{
     Cell, ClientId, Counter, DeviceSecret, Id, Interest, LogId, Row, RowKey, Schema, StoreIncarnation, TableId, Write,
 };
+use iolite_wire::client_storage::Bound;
 use iolite_wire::message::{
     Advance, FromClient, FromGateway, Outcome, ProtocolVersion, RowSnapshot, Snapshot, Submit, SubscriptionId, Verdict,
     Welcome,
@@ -73,6 +74,12 @@ pub struct Harness {
     pub statuses: Vec<(Counter, MutationStatus)>,
     pub runs: Vec<RunOf>,
     pub other: Vec<Output>,
+    /// The id that the last hello said.
+    device: ClientId,
+    /// The user whom the next welcomes tell.
+    pub user: Option<Bound>,
+    /// The time for which tokens are good.
+    pub token_left: Option<Duration>,
 }
 
 impl Harness {
@@ -131,6 +138,9 @@ impl Harness {
             statuses: Vec::new(),
             runs: Vec::new(),
             other: Vec::new(),
+            device: ClientId::default(),
+            user: None,
+            token_left: None,
         }
     }
 
@@ -206,6 +216,9 @@ impl Harness {
             clock_micros: None,
             centre: None,
             moved: false,
+            client: self.user.map_or(self.device, |user| user.client),
+            subject: self.user.and_then(|user| user.subject),
+            token_left: self.token_left,
         }));
     }
 
@@ -249,7 +262,13 @@ impl Harness {
     pub fn settle(&mut self) {
         while let Some(output) = self.client.poll() {
             match output {
-                Output::Send(frame) => self.sent.push(self.decoder.decode(&frame).expect("its own frame")),
+                Output::Send(frame) => {
+                    let message = self.decoder.decode(&frame).expect("its own frame");
+                    if let FromClient::Hello(hello) = &message {
+                        self.device = hello.client;
+                    }
+                    self.sent.push(message);
+                }
                 Output::Persist { id, changes, awaited } => {
                     self.awaited.push(awaited);
                     self.persist(id, changes);
@@ -405,7 +424,7 @@ pub fn config(user: &str) -> Config {
         schema: Arc::new(Schema::from_json(SCHEMA).expect("a good schema")),
         fresh_client: ClientId(Id::from_u128(77)),
         fresh_secret: DeviceSecret([7; 16]),
-        token: "token".into(),
+        token: TokenSource::Fixed("token".into()),
         user: user.into(),
         gateways: vec![NonZeroU16::MIN],
         batch: Duration::ZERO,

@@ -21,6 +21,7 @@ use iolite_values::{
     Attempt, Cell, CellState, ClientId, ColumnId, Counter, Decision, Id, KeyRange, LaneNumber, LogCheckpoint, LogId,
     LogPages, Operation, Row, RowKey, TableId, TransactionId, Value, Write,
 };
+use iolite_wire::client_storage::Bound;
 use iolite_wire::logs::LogEntry;
 use iolite_wire::message::{Advance, FromClient, Outcome, Submit, Verdict};
 
@@ -301,4 +302,25 @@ fn submit_defaults() -> Submit {
         lane: LaneNumber::STRONG,
         follows: None,
     }
+}
+
+#[test]
+fn an_operation_is_its_users_and_the_same_whoever_the_device_is_known_as() {
+    let user = Bound { client: ClientId(Id::from_u128(1001)), subject: Some(Id::from_u128(1)) };
+    let sent = [None, Some(user)].map(|user| {
+        let mut harness = Harness::with_schema(APP);
+        operations(&mut harness);
+        harness.client.join("sheet", &Value::from("budget")).expect("the schema has it");
+        harness.settle();
+        let offline = harness.operate(&budget(), "count");
+        harness.user = user;
+        harness.connect();
+        harness.load(100, &[]);
+        let mut server = Server::default();
+        assert_eq!(commit_one(&mut harness, &mut server), offline);
+        assert!(matches!(harness.last_status(offline), MutationStatus::Confirmed { .. }), "it is known as its own");
+        harness.operate(&budget(), "count");
+        harness.take_submits().pop().expect("it is sent").decision
+    });
+    assert_eq!(sent[0], sent[1]);
 }

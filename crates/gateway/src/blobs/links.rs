@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use iolite_access::Identity;
+use iolite_access::{AccessError, Identity};
 use iolite_blobs::{Around, CheckedPut, Effect, Session, SessionInput, Ticket};
 use iolite_machine::{Instant, Now};
 use iolite_store::RequestId;
@@ -19,7 +19,8 @@ use crate::blobs::rows::CellRead;
 use crate::interface::{BlobInput, BlobLink, BlobOutput, BlobRoom, Output};
 use crate::limits;
 use crate::sessions::farewell::Farewell;
-use crate::sessions::greeting::Greeted;
+use crate::sessions::greeting::{Greeted, ends_at};
+use crate::sessions::revoked::Revocation;
 use crate::sessions::session::Outbound;
 use crate::sessions::timers::Timers;
 use crate::size;
@@ -63,18 +64,37 @@ enum Phase {
     Open(Client, Box<Session>),
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Client {
     name: ClientId,
     identity: Identity,
+    /// When it has to go, if its token runs out.
+    ends: Option<Instant>,
 }
 
 impl Link {
     fn deadline(&self, silence: std::time::Duration) -> Instant {
-        match self.phase {
+        let due = match self.phase {
             Phase::Greeting | Phase::Held(_) => self.heard + limits::GREETING_TIME_MAX,
             Phase::Open(..) => self.heard + silence,
+        };
+        self.client().and_then(|client| client.ends).map_or(due, |ends| due.min(ends))
+    }
+
+    fn client(&self) -> Option<&Client> {
+        match &self.phase {
+            Phase::Greeting => None,
+            Phase::Held(client) | Phase::Open(client, _) => Some(client),
         }
+    }
+
+    fn has_ended(&self, now: Now) -> bool {
+        self.client().and_then(|client| client.ends).is_some_and(|ends| ends <= now.instant)
+    }
+
+    /// The identity that it speaks for, once it has said so.
+    pub fn identity(&self) -> Option<&Identity> {
+        self.client().map(|client| &client.identity)
     }
 }
 
@@ -128,7 +148,7 @@ impl Gateway {
     fn on_blob_hello(&mut self, now: Now, link: BlobLink, hello: BlobHello) {
         let BlobHello { oldest_version, newest_version, token, client } = hello;
         let said = Greeted { oldest_version, newest_version, token: &token };
-        match self.check_hello(&said, "blob", BLOB_PROTOCOL_VERSION..=BLOB_PROTOCOL_VERSION) {
+        match self.check_hello(now, &said, "blob", BLOB_PROTOCOL_VERSION..=BLOB_PROTOCOL_VERSION) {
             Err(farewell) => self.end_link(link, &farewell),
             Ok(_) if !self.settings.has_blob_store => {
                 let problem = "this gateway has no store for blobs: its operator names one by `store`, under [blobs]";
@@ -136,7 +156,9 @@ impl Gateway {
             }
             Ok(identity) => {
                 let Some(own) = self.blobs.links.get_mut(&link) else { return };
-                own.phase = Phase::Held(Client { name: client, identity });
+                let (name, ends) = (identity.client(client), ends_at(&identity, now));
+                own.phase = Phase::Held(Client { name, identity, ends });
+                self.blobs.timers.set(link, own.deadline(self.settings.limits.silence_max));
                 self.read_leases();
                 self.open_link(now, link);
             }
@@ -154,9 +176,18 @@ impl Gateway {
     fn open_link(&mut self, now: Now, link: BlobLink) {
         let (Some(store), Some(_)) = (self.home.serving(), self.blobs.leases.known()) else { return };
         let Some(own) = self.blobs.links.get_mut(&link) else { return };
-        let Phase::Held(client) = own.phase else { return };
-        own.phase = Phase::Open(client, Box::new(Session::new(client.name, store, own.seed)));
-        if let Some(earlier) = self.blobs.of_clients.insert(client.name, link) {
+        let Phase::Held(client) = &own.phase else { return };
+        match self.revoked.judge(&client.identity) {
+            Revocation::None => {}
+            Revocation::Unknown => return self.read_access(),
+            Revocation::Revoked => {
+                let error = client.identity.revoked();
+                return self.end_link(link, &Farewell::Unauthorized(error));
+            }
+        }
+        let (name, client) = (client.name, client.clone());
+        own.phase = Phase::Open(client, Box::new(Session::new(name, store, own.seed)));
+        if let Some(earlier) = self.blobs.of_clients.insert(name, link) {
             self.end_link(earlier, &Farewell::Replaced);
         }
         self.carry_out(now, link);
@@ -173,7 +204,7 @@ impl Gateway {
 
     fn carry_out(&mut self, now: Now, link: BlobLink) {
         while let Some(Link { phase: Phase::Open(client, session), .. }) = self.blobs.links.get_mut(&link) {
-            let (client, Some(effect)) = (*client, session.poll()) else { return };
+            let Some(effect) = session.poll() else { return };
             match effect {
                 Effect::Send(reply) => self.say_blob(link, reply),
                 Effect::Store(ticket, object, content) => {
@@ -182,7 +213,10 @@ impl Gateway {
                 Effect::Load(ticket, object) => self.output(Output::Blobs(link, BlobOutput::Load(ticket, object))),
                 Effect::Look(ticket, object) => self.output(Output::Blobs(link, BlobOutput::Look(ticket, object))),
                 Effect::Commit(ticket, commit) => self.commit_row(link, ticket, &commit),
-                Effect::ReadCell(ticket, cell) => self.read_cell(now, client.identity, link, ticket, cell),
+                Effect::ReadCell(ticket, cell) => {
+                    let identity = client.identity.clone();
+                    self.read_cell(now, &identity, link, ticket, cell);
+                }
                 Effect::End => {
                     self.output(Output::Blobs(link, BlobOutput::Close));
                     self.forget_link(link);
@@ -199,6 +233,7 @@ impl Gateway {
             return self.blobs.timers.set(link, deadline);
         }
         let farewell = match own.phase {
+            _ if own.has_ended(now) => Farewell::Unauthorized(AccessError::Expired),
             Phase::Greeting => Farewell::GreetingTooLong,
             Phase::Held(_) => Farewell::Unavailable("the store is not there yet".into()),
             Phase::Open(..) => Farewell::Unavailable("nothing was asked for: come back when there is work".into()),

@@ -24,9 +24,9 @@ impl Gateway {
         if let Err(farewell) = check(open, &subscribe, self.catalog.schema()) {
             return self.end(id, &farewell);
         }
-        let identity = open.identity;
+        let identity = open.identity.clone();
         for (_, interest) in &subscribe.interests {
-            let MayRead::Yes = self.may_read(identity, interest);
+            let MayRead::Yes = self.may_read(&identity, interest);
         }
         let Some(client) = self.open(id).map(|open| open.client) else { return };
         let refused = self.follow_logs(client, &subscribe.interests);

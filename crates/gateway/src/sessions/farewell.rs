@@ -3,6 +3,7 @@
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
+use iolite_access::AccessError;
 use iolite_wire::message::{Goodbye, GoodbyeReason, ProtocolVersion};
 
 use crate::limits;
@@ -16,7 +17,7 @@ pub enum Farewell {
         protocol: &'static str,
         spoken: RangeInclusive<ProtocolVersion>,
     },
-    Unauthorized(iolite_access::AccessError),
+    Unauthorized(AccessError),
     Schema(String),
     /// A frame that cannot be read, or a message out of place.
     Protocol(String),
@@ -39,6 +40,9 @@ impl Farewell {
         let (reason, message, retry_after) = match self {
             Farewell::Version { newest, protocol, spoken } => {
                 (GoodbyeReason::Version, version_message(*newest, protocol, spoken), None)
+            }
+            Farewell::Unauthorized(error @ AccessError::OtherUser) => {
+                (GoodbyeReason::OtherUser, error.to_string(), None)
             }
             Farewell::Unauthorized(error) => (GoodbyeReason::Unauthorized, error.to_string(), None),
             Farewell::Schema(problem) => (GoodbyeReason::Schema, problem.clone(), None),

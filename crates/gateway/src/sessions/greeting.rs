@@ -1,19 +1,20 @@
 //! From hello to welcome: version, token, store, schema, in this order.
 //!
-//! Invariant: an open session has seen nothing above the gateway's position: one that has, on another gateway or before a restart, is held
+//! Invariants: the id of a client belongs to one user, since it is made of who that is: docs/protocols/session.md. An open session has seen nothing above the gateway's position: one that has, on another gateway or before a restart, is held
 //! until the feed is there. So is one that has seen another data centre, until all of that is here.
 
 use std::ops::RangeInclusive;
 
 use iolite_access::Identity;
 use iolite_catalog::Admission;
-use iolite_machine::Now;
+use iolite_machine::{Instant, Now};
 use iolite_values::{Schema, StoreIncarnation, Timestamp};
 use iolite_wire::centres::CentreNews;
 use iolite_wire::message::{FromGateway, Hello, ProtocolVersion, Welcome};
 
 use crate::limits;
 use crate::sessions::farewell::Farewell;
+use crate::sessions::revoked::Revocation;
 use crate::sessions::session::{Guest, Open, Phase};
 use crate::{Broken, Gateway, SessionId};
 
@@ -39,10 +40,12 @@ impl Gateway {
         }
         let (oldest_version, newest_version) = (hello.oldest_version, hello.newest_version);
         let said = Greeted { oldest_version, newest_version, token: &hello.token };
-        match self.check_hello(&said, "session", ProtocolVersion::OLDEST_SUPPORTED..=ProtocolVersion::CURRENT) {
+        match self.check_hello(now, &said, "session", ProtocolVersion::OLDEST_SUPPORTED..=ProtocolVersion::CURRENT) {
             Ok(identity) => {
                 let Some(session) = self.sessions.get_mut(&id) else { return };
-                session.phase = Phase::Held(Guest { identity, hello, schema: None });
+                let ends = ends_at(&identity, now);
+                session.phase = Phase::Held(Guest { identity, ends, hello, schema: None });
+                self.timers.set(id, session.deadline(&self.settings.limits));
                 self.held.insert(id);
                 self.try_open(now, id);
             }
@@ -52,7 +55,8 @@ impl Gateway {
 
     /// Looks at what every hello says, of `/sync` and of `/blobs`. `protocol` is for people.
     pub(crate) fn check_hello(
-        &self,
+        &mut self,
+        now: Now,
         hello: &Greeted<'_>,
         protocol: &'static str,
         spoken: RangeInclusive<ProtocolVersion>,
@@ -60,10 +64,7 @@ impl Gateway {
         if hello.newest_version < *spoken.start() || hello.oldest_version > *spoken.end() {
             return Err(Farewell::Version { newest: hello.newest_version, protocol, spoken });
         }
-        if hello.token.len() > limits::TOKEN_BYTES_MAX {
-            return Err(Farewell::Limit(format!("a token has at most {} bytes", limits::TOKEN_BYTES_MAX)));
-        }
-        self.settings.access.check(hello.token).map_err(Farewell::Unauthorized)
+        self.check_token(now, hello.token)
     }
 
     pub(crate) fn on_schema(&mut self, now: Now, id: SessionId, json: &str) {
@@ -77,8 +78,8 @@ impl Gateway {
         }
         match Schema::from_json(json) {
             Ok(schema) if schema.hash() == guest.hello.schema => {
-                let (identity, hello) = (guest.identity, guest.hello.clone());
-                session.phase = Phase::Held(Guest { identity, hello, schema: Some(schema) });
+                let guest = guest.clone();
+                session.phase = Phase::Held(Guest { schema: Some(schema), ..guest });
                 self.held.insert(id);
                 self.try_open(now, id);
             }
@@ -103,6 +104,14 @@ impl Gateway {
         let position = self.position();
         let Some(session) = self.sessions.get_mut(&id) else { return };
         let Phase::Held(guest) = &session.phase else { return };
+        match self.revoked.judge(&guest.identity) {
+            Revocation::None => {}
+            Revocation::Unknown => return self.read_access(),
+            Revocation::Revoked => {
+                let error = guest.identity.revoked();
+                return self.end(id, &Farewell::Unauthorized(error));
+            }
+        }
         let held_from = guest.hello.resume.filter(|resume| resume.store == store).map(|resume| resume.at);
         if held_from.is_some_and(|at| at > position) {
             return;
@@ -150,7 +159,9 @@ impl Gateway {
     fn welcome(&mut self, now: Now, id: SessionId, store: StoreIncarnation, held_from: Option<Timestamp>) {
         let Some(session) = self.sessions.get_mut(&id) else { return };
         let Phase::Held(guest) = &session.phase else { return };
-        let (client, acknowledged) = (guest.hello.client, guest.hello.acknowledged);
+        let (client, acknowledged) = (guest.client(), guest.hello.acknowledged);
+        let subject = guest.identity.user().map(|user| user.subject.digest());
+        let token_left = guest.identity.left(now.wall);
         let group = self.group.as_ref();
         let moved = group.is_some_and(|group| group.token_from_elsewhere(&guest.hello, store).is_some());
         let centre = group.map(|group| group.name().clone());
@@ -166,7 +177,8 @@ impl Gateway {
         }
         self.clients.insert(client, id);
         let (resumed, clock_micros) = (held_from.is_some(), Some(now.wall.as_micros()));
-        self.say(id, FromGateway::Welcome(Welcome { version, store, resumed, clock_micros, centre, moved }));
+        let welcome = Welcome { version, store, resumed, clock_micros, centre, moved, client, subject, token_left };
+        self.say(id, FromGateway::Welcome(welcome));
         self.on_acknowledge(id, acknowledged);
         self.ask_last_outcome(id);
         self.welcome_member(now, id);
@@ -174,6 +186,11 @@ impl Gateway {
         self.read_own_outcomes(id);
         self.schedule_idle(now);
     }
+}
+
+/// When a session of somebody has to end. A clock that is set later changes nothing of it.
+pub fn ends_at(identity: &Identity, now: Now) -> Option<Instant> {
+    identity.stays(now.wall).map(|stays| now.instant + stays)
 }
 
 /// The first table of a schema that does not merge.

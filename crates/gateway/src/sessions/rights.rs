@@ -17,14 +17,14 @@ pub enum Asked {
 
 impl Gateway {
     /// Whether a session may commit this, now.
-    pub(crate) fn may_write(&mut self, identity: Identity, transaction: &Transaction) -> MayWrite {
+    pub(crate) fn may_write(&mut self, identity: &Identity, transaction: &Transaction) -> MayWrite {
         #[cfg(test)]
         self.rights_asked.push(Asked::Write(transaction.id.counter, transaction.attempt));
         identity.may_write(transaction)
     }
 
     /// Whether a session may subscribe to this, now.
-    pub(crate) fn may_read(&mut self, identity: Identity, interest: &Interest) -> MayRead {
+    pub(crate) fn may_read(&mut self, identity: &Identity, interest: &Interest) -> MayRead {
         #[cfg(test)]
         self.rights_asked.push(Asked::Read(interest.clone()));
         identity.may_read(interest)

@@ -1,4 +1,4 @@
-//! What a gateway keeps of one session.
+//! The state that a gateway keeps of one session.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -14,6 +14,7 @@ use crate::following::reading::Amount;
 
 use crate::limits::{GREETING_TIME_MAX, Limits};
 use crate::sessions::group::Revision;
+use crate::sessions::revoked::Renewals;
 use crate::size;
 use crate::submissions::acknowledging::Acknowledged;
 use crate::submissions::order::SessionLanes;
@@ -46,6 +47,8 @@ pub enum Phase {
 pub struct Guest {
     /// The identity that the token speaks for.
     pub identity: Identity,
+    /// When it has to go, if its token runs out.
+    pub ends: Option<Instant>,
     pub hello: Hello,
     /// The schema, once the client was asked for it.
     pub schema: Option<Schema>,
@@ -55,8 +58,13 @@ pub struct Guest {
 #[derive(Debug)]
 pub struct Open {
     pub client: ClientId,
+    /// The id that the device drew. Marks of effects are made of it.
+    pub device: ClientId,
     /// The identity that was let in. Rights are asked by it.
     pub identity: Identity,
+    /// When it has to go, if its token runs out.
+    pub ends: Option<Instant>,
+    pub renewals: Renewals,
     /// The `to` of the last advance, here or on the session that was resumed.
     pub seen: Timestamp,
     pub flow: Flow,
@@ -127,7 +135,7 @@ impl Session {
 
     /// When it is to be looked at, if nothing happens before.
     pub fn deadline(&self, limits: &Limits) -> Instant {
-        match &self.phase {
+        let due = match &self.phase {
             Phase::Greeting | Phase::Held(_) | Phase::SchemaWanted(_) => self.opened + GREETING_TIME_MAX,
             Phase::Open(open) => match open.flow {
                 Flow::Resuming { .. } | Flow::Live | Flow::CatchingUp(_) => {
@@ -136,7 +144,33 @@ impl Session {
                 }
                 Flow::Behind { since } => (self.heard + limits.silence_max).min(since + limits.slow_time_max),
             },
+        };
+        self.ends().map_or(due, |ends| due.min(ends))
+    }
+
+    /// When its token runs out, if it does.
+    pub fn ends(&self) -> Option<Instant> {
+        match &self.phase {
+            Phase::Greeting => None,
+            Phase::Held(guest) | Phase::SchemaWanted(guest) => guest.ends,
+            Phase::Open(open) => open.ends,
         }
+    }
+
+    /// The identity that it speaks for, once it has said so.
+    pub fn identity(&self) -> Option<&Identity> {
+        match &self.phase {
+            Phase::Greeting => None,
+            Phase::Held(guest) | Phase::SchemaWanted(guest) => Some(&guest.identity),
+            Phase::Open(open) => Some(&open.identity),
+        }
+    }
+}
+
+impl Guest {
+    /// The id of its client, which belongs to its user.
+    pub fn client(&self) -> ClientId {
+        self.identity.client(self.hello.client)
     }
 }
 
@@ -144,8 +178,11 @@ impl Open {
     /// Resumes after `held_from`, if that is a timestamp of this history.
     pub fn new(guest: &Guest, held_from: Option<Timestamp>) -> Open {
         Open {
-            client: guest.hello.client,
-            identity: guest.identity,
+            client: guest.client(),
+            device: guest.hello.client,
+            identity: guest.identity.clone(),
+            ends: guest.ends,
+            renewals: Renewals::default(),
             seen: held_from.unwrap_or_default(),
             flow: held_from.map_or(Flow::Live, |after| Flow::Resuming { after }),
             subscriptions: BTreeMap::new(),

@@ -6,33 +6,34 @@
 use std::collections::BTreeSet;
 
 use iolite_machine::WallTime;
-use iolite_values::{Effect, HybridTime, Mark, Transaction, TransactionId};
+use iolite_values::{ClientId, Effect, HybridTime, Mark, Transaction, TransactionId};
 
 /// Whether effects are as they have to be.
 ///
 /// # Errors
 /// Why they are not, for the app.
-pub fn check(transaction: &Transaction, bytes: usize) -> Result<(), String> {
+pub fn check(transaction: &Transaction, device: ClientId, bytes: usize) -> Result<(), String> {
     let limit = Effect::TRANSACTION_BYTES_MAX;
     if bytes > limit {
         return Err(format!("a transaction of tables that merge has at most {limit} bytes, not {bytes}: split it"));
     }
-    check_marks(transaction)
+    check_marks(transaction, device)
 }
 
-/// Whether each mark that it makes is its own, and made once. The client's id goes into them, which nobody else knows.
-fn check_marks(transaction: &Transaction) -> Result<(), String> {
+/// Whether each mark that it makes is its own, and made once. What the device drew goes into them: the id of the client is not known yet to a device
+/// that makes effects before its first session. So who learns a device id can make that device's marks, in the name of another user.
+fn check_marks(transaction: &Transaction, ClientId(device): ClientId) -> Result<(), String> {
     let mut made = BTreeSet::new();
     for mark in transaction.writes().iter().filter_map(|write| write.operation.mark()) {
         if !made.insert(mark) {
             return Err("two effects make one mark: use a client that makes effects".to_owned());
         }
     }
-    let TransactionId { client, counter } = transaction.id;
+    let TransactionId { client: _, counter } = transaction.id;
     let mut index = 0;
     while !made.is_empty() && index < Mark::INDEX_MAX {
         index += 1;
-        made.remove(&Mark::of(client.0, counter, index));
+        made.remove(&Mark::of(device, counter, index));
     }
     match made.is_empty() {
         true => Ok(()),

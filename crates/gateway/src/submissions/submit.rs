@@ -40,7 +40,8 @@ impl Gateway {
     /// Takes a submission whose lane is of this domain.
     pub(crate) fn submit_in(&mut self, now: Now, id: SessionId, domain: Domain, submit: Submit) {
         let Some(open) = self.open(id) else { return };
-        let (client, lane, follows) = (open.client, submit.lane, submit.follows);
+        let (client, device) = (open.client, open.device);
+        let (lane, follows) = (submit.lane, submit.follows);
         if let Some(through) = submit.acknowledged {
             self.on_acknowledge(id, through);
         }
@@ -51,7 +52,7 @@ impl Gateway {
             Domain::Log(_) => log::transaction(client, submit),
         };
         let bytes = size::transaction(&transaction);
-        match self.judge(now.wall, &transaction, bytes) {
+        match self.judge(now.wall, device, &transaction, bytes) {
             Judgement::NoMutation => {
                 let problem = "mutations and attempts are counted from 1".to_owned();
                 return self.end(id, &Farewell::Protocol(problem));
@@ -240,12 +241,12 @@ impl Gateway {
     fn hand_over(&mut self, now: Now, client: ClientId, lane: LaneNumber) {
         let Some(session) = self.clients.get(&client).copied() else { return };
         self.refuse_held_up(now, client, lane, session);
-        let known = self.open(session).map(|open| (open.seen.max(open.lanes.committed(lane)), open.identity));
+        let known = self.open(session).map(|open| (open.seen.max(open.lanes.committed(lane)), open.identity.clone()));
         let Some((floor, identity)) = known else { return };
         let Some(waiting) = self.lanes.begin(client, lane, session) else { return };
         let (domain, transaction) = (waiting.domain.clone(), waiting.transaction.clone());
         let counter = transaction.id.counter;
-        let MayWrite::Yes = self.may_write(identity, &transaction);
+        let MayWrite::Yes = self.may_write(&identity, &transaction);
         let Some(transaction) = self.with_leases(client, transaction) else {
             return self.ask_if_spent(client, lane, counter);
         };
@@ -276,11 +277,11 @@ impl Gateway {
         told + waiting.mutations < limits::SUBMITS_OPEN_MAX && waiting.bytes + bytes <= limits::SUBMITS_OPEN_BYTES_MAX
     }
 
-    fn judge(&self, wall: WallTime, transaction: &Transaction, bytes: usize) -> Judgement {
+    fn judge(&self, wall: WallTime, device: ClientId, transaction: &Transaction, bytes: usize) -> Judgement {
         if transaction.id.counter == Counter::default() || transaction.attempt == Attempt::default() {
             return Judgement::NoMutation;
         }
-        if let Err(problem) = check(transaction, bytes, self.catalog.schema()) {
+        if let Err(problem) = check(transaction, device, bytes, self.catalog.schema()) {
             return Judgement::Invalid(shortened(problem));
         }
         if let Some(problem) = causal::not_yet(transaction, wall) {
@@ -327,7 +328,7 @@ enum Judgement {
 }
 
 /// Whether a mutation fits the limits and the schema.
-fn check(transaction: &Transaction, bytes: usize, schema: &Schema) -> Result<(), String> {
+fn check(transaction: &Transaction, device: ClientId, bytes: usize, schema: &Schema) -> Result<(), String> {
     let writes = transaction.writes();
     let at_most = [
         ("reads", transaction.reads.len(), limits::TRANSACTION_READS_MAX),
@@ -348,7 +349,7 @@ fn check(transaction: &Transaction, bytes: usize, schema: &Schema) -> Result<(),
     match schema.domain_of(writes).ok().flatten() {
         Some(Domain::Log(_)) => log::check(transaction, schema),
         Some(Domain::Rows(table)) => rows::check(transaction, table, schema),
-        Some(Domain::Causal) => causal::check(transaction, bytes),
+        Some(Domain::Causal) => causal::check(transaction, device, bytes),
         Some(Domain::Strong) | None => Ok(()),
     }
 }

@@ -271,6 +271,7 @@ impl Gateway {
     }
 
     fn take_segment(&mut self, now: Now, segment: &Segment, turnover: Turnover) {
+        self.watch_access(&segment.commits);
         let surprised = self.surprised(&segment.commits);
         for (id, after) in &surprised {
             self.await_own_outcomes(*id, *after);
@@ -300,6 +301,7 @@ impl Gateway {
         }
         self.finish_growth();
         self.read_leases();
+        self.read_access();
         self.tell_committed_rows(now);
         self.retry_held(now);
         self.idle.note(!segment.commits.is_empty());

@@ -97,7 +97,7 @@ fn a_refusal_leaves_no_record_and_what_comes_by_a_courier_stands() {
 fn in_group(broken: Broken) -> World {
     let mut world = world();
     world.gateway =
-        Gateway::new(settings(broken)).in_group(iolite_wire::centres::CentreName::new("eu").expect("a name"));
+        Gateway::new(settings_of(broken)).in_group(iolite_wire::centres::CentreName::new("eu").expect("a name"));
     world.store_comes();
     world.answer_all();
     world.open(7);

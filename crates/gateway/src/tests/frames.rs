@@ -71,7 +71,7 @@ fn a_counters_increment_costs_few_bytes() {
     // Timestamps as they are in use, of 2026.
     world.store.log.clear();
     world.store.resolved = Timestamp::new(1_790_000_000_000_000, iolite_values::CoordinatorId::default());
-    world.gateway = crate::Gateway::new(Settings { client: client(5), ..settings(Broken::Nothing) });
+    world.gateway = crate::Gateway::new(Settings { client: client(5), ..settings_of(Broken::Nothing) });
     world.store_comes();
     world.answer_all();
     world.open(1);

@@ -4,16 +4,16 @@ use std::collections::BTreeSet;
 use std::fmt::Debug;
 
 use iolite_access::Identity;
-use iolite_machine::Instant;
+use iolite_machine::{Instant, WallTime};
 use iolite_store::Event;
-use iolite_values::{Counter, LogId, Timestamp, Value};
+use iolite_values::{Counter, Id, LogId, Timestamp, Value};
 use iolite_wire::message::{FromClient, GoodbyeReason, Hello, LogHash, LogPart};
 
 use super::fake_store::STORE;
 use super::world::{blind, hello, subscribe, unsubscribe};
 use crate::following::load::LoadId;
 use crate::sessions::session::{Flow, Guest, Open, Phase, Standing};
-use crate::{BlobInput, BlobLink, BlobRoom, Input, SessionId, limits};
+use crate::{BlobInput, BlobLink, BlobRoom, Input, RevocationId, RevokedTokens, SessionId, limits};
 
 const PAGE: &str = include_str!("../../../../docs/protocols/gateway.md");
 const LIMITS: &str = include_str!("../limits.rs");
@@ -54,16 +54,17 @@ fn lists_are_whole(phase: &Phase, flow: Flow, standing: Standing, input: &Input,
         Input::SessionOpened(_) | Input::Message(..) | Input::Garbled(..) => {}
         Input::SessionClosed(_) | Input::Drained { .. } | Input::Store(_) | Input::Blobs(..) => {}
         Input::BlobRoom(_) | Input::RevokeLeases | Input::Centre(_) | Input::OutOfService(_) => {}
+        Input::Revoke(..) | Input::Keys(_) => {}
     }
     match message {
         FromClient::Hello(_) | FromClient::Schema(_) | FromClient::Subscribe(_) | FromClient::Unsubscribe(_) => {}
         FromClient::Submit(_) | FromClient::Acknowledge(_) | FromClient::Ping(_) | FromClient::Applied(_) => {}
-        FromClient::LogHash(_) | FromClient::LogPart(_) => {}
+        FromClient::LogHash(_) | FromClient::LogPart(_) | FromClient::Token(_) => {}
     }
 }
 
 fn guest() -> Guest {
-    Guest { identity: Identity::Developer, hello: Hello { ..hello(1) }, schema: None }
+    Guest { identity: Identity::Developer, ends: None, hello: Hello { ..hello(1) }, schema: None }
 }
 
 #[test]
@@ -78,7 +79,7 @@ fn page_and_code_agree() {
     assert_eq!(names("Standing"), variants(&[&Standing::Live, &Standing::Loading(load)]));
     let id = SessionId(1);
     let ready = Input::Store(Event::Ready { store: STORE, resolved: Timestamp::ZERO });
-    let inputs: [&dyn Debug; 10] = [
+    let inputs: [&dyn Debug; 12] = [
         &Input::SessionOpened(id),
         &Input::Message(id, FromClient::Ping(1)),
         &Input::Garbled(id, String::new()),
@@ -88,11 +89,13 @@ fn page_and_code_agree() {
         &Input::Blobs(BlobLink(1), BlobInput::Closed),
         &Input::BlobRoom(BlobRoom::Full),
         &Input::RevokeLeases,
+        &Input::Revoke(RevocationId(1), RevokedTokens { subject: Id::from_u128(1), not_before: WallTime::default() }),
+        &Input::Keys(Vec::new()),
         &Input::OutOfService(None),
     ];
     assert_eq!(names("Input"), variants(&inputs));
     let log = || LogId::new("sheet", &Value::Int(1)).expect("short");
-    let messages: [&dyn Debug; 10] = [
+    let messages: [&dyn Debug; 11] = [
         &FromClient::Hello(hello(1)),
         &FromClient::Schema(String::new()),
         &subscribe(false, vec![]),
@@ -103,6 +106,7 @@ fn page_and_code_agree() {
         &FromClient::Applied(Timestamp::ZERO),
         &FromClient::LogHash(LogHash { log: log(), block: 1, index: 1, hash: [0; 32], parts: 1 }),
         &FromClient::LogPart(LogPart { log: log(), block: 1, part: 0, state: Vec::new() }),
+        &FromClient::Token(String::new()),
     ];
     assert_eq!(names("Message"), variants(&messages));
     lists_are_whole(&open, Flow::Live, Standing::Live, &ready, &FromClient::Ping(1));
@@ -110,8 +114,9 @@ fn page_and_code_agree() {
 
 #[test]
 fn the_page_has_every_reason_to_say_goodbye() {
-    use GoodbyeReason::{Limit, Protocol, Replaced, Schema, Slow, Unauthorized, Unavailable, Version};
-    let all: [&dyn Debug; 8] = [&Version, &Unauthorized, &Schema, &Protocol, &Limit, &Slow, &Replaced, &Unavailable];
+    use GoodbyeReason::{Limit, OtherUser, Protocol, Replaced, Schema, Slow, Unauthorized, Unavailable, Version};
+    let all: [&dyn Debug; 9] =
+        [&Version, &Unauthorized, &OtherUser, &Schema, &Protocol, &Limit, &Slow, &Replaced, &Unavailable];
     assert_eq!(names("Reason"), variants(&all));
 }
 
@@ -178,6 +183,7 @@ fn values() -> Vec<(&'static str, String)> {
         REVOCATIONS_OPEN_MAX,
         SCHEMA_BYTES_MAX,
         TOKEN_BYTES_MAX,
+        RENEWALS_MAX,
         REASON_BYTES_MAX,
     ]
 }

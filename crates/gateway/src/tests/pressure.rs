@@ -285,7 +285,7 @@ fn advances(said: Vec<Said>) -> Vec<Advance> {
 fn a_gateway_may_have_narrower_limits() {
     let mut world = World::starting(Broken::Nothing);
     let narrow = Limits { undrained_bytes_max: 200, catch_up_undrained_bytes: 50, ..Limits::default() };
-    world.gateway = Gateway::new(Settings { limits: narrow, ..settings(Broken::Nothing) });
+    world.gateway = Gateway::new(Settings { limits: narrow, ..settings_of(Broken::Nothing) });
     world.greet_the_store();
     world.join_and_watch(1);
     world.sockets_take = false;

@@ -245,7 +245,8 @@ impl Stage {
                 | FromGateway::Goodbye(_)
                 | FromGateway::LogWanted(_)
                 | FromGateway::LogDiffers(_)
-                | FromGateway::Stored(_) => panic!("{message:?}"),
+                | FromGateway::Stored(_)
+                | FromGateway::Renewed(_) => panic!("{message:?}"),
             }
         }
     }

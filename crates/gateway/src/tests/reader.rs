@@ -104,7 +104,8 @@ impl Reader {
             | FromGateway::Goodbye(_)
             | FromGateway::LogWanted(_)
             | FromGateway::LogDiffers(_)
-            | FromGateway::Stored(_) => Err(format!("unexpected: {message:?}")),
+            | FromGateway::Stored(_)
+            | FromGateway::Renewed(_) => Err(format!("unexpected: {message:?}")),
         }
     }
 

@@ -39,7 +39,7 @@ impl RealWorld {
     /// The same of a gateway that does without something.
     pub fn without(without: Without, schema: &str) -> RealWorld {
         let store = Local::new(START, STORE, Retention::default());
-        let settings = Settings { without, has_blob_store: true, ..settings(Broken::Nothing) };
+        let settings = Settings { without, has_blob_store: true, ..settings_of(Broken::Nothing) };
         RealWorld::over(store, settings, schema)
     }
 
@@ -48,7 +48,7 @@ impl RealWorld {
         let replica = ReplicaSettings::alone(STORE, Boot(1), Retention::default());
         let groups = Local::groups(u32::try_from(places.len()).expect("a few"), 3);
         let store = Local::cluster(START, places.into_iter().zip(groups), &replica);
-        RealWorld::over(store, settings(Broken::Nothing), schema)
+        RealWorld::over(store, settings_of(Broken::Nothing), schema)
     }
 
     fn over(store: Local, settings: Settings, schema: &str) -> RealWorld {
@@ -89,13 +89,13 @@ impl RealWorld {
             while let Some(output) = self.gateway.poll() {
                 match output {
                     Output::Message(SessionId(session), message) => {
-                        self.heard.push(Said::To(session, message));
+                        self.heard.push(Said::To(session, anonymous(message)));
                         self.gateway.handle(self.now, Input::Drained { session: SessionId(session), messages: 1 });
                     }
                     Output::Close(SessionId(session)) => self.heard.push(Said::Closed(session)),
                     Output::Store(id, request) => self.store.request(id, request),
                     Output::Blobs(link, output) => self.blobs.push((link, output)),
-                    Output::GiveUp(_) => {}
+                    Output::GiveUp(_) | Output::Access(_) => {}
                 }
             }
             self.gateway.validate();

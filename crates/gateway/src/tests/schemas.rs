@@ -41,7 +41,7 @@ fn an_unknown_schema_is_asked_for_and_stored_before_the_welcome() {
 #[test]
 fn a_gateway_that_starts_again_reads_the_schema_back() {
     let mut world = World::new();
-    world.gateway = Gateway::new(settings(Broken::Nothing));
+    world.gateway = Gateway::new(settings_of(Broken::Nothing));
     world.store_comes();
     world.answer_all();
     greet(&mut world, 1, SCHEMA);
@@ -53,7 +53,7 @@ fn a_schema_that_grows_while_it_is_read_is_read_whole() {
     let mut world = World::new();
     let first = world.store.log.pop().expect("the schema's commit");
     world.store.resolved = iolite_values::Timestamp::ZERO;
-    world.gateway = Gateway::new(settings(Broken::Nothing));
+    world.gateway = Gateway::new(settings_of(Broken::Nothing));
     world.store_comes();
     world.store.log.push(first);
     world.publish();
@@ -83,7 +83,7 @@ fn two_schemas_that_add_at_once_are_both_served() {
 #[test]
 fn a_growth_that_another_gateway_was_faster_with_is_tried_again() {
     let mut world = World::new();
-    let mut other = Gateway::new(Settings { client: client(77), ..settings(Broken::Nothing) });
+    let mut other = Gateway::new(Settings { client: client(77), ..settings_of(Broken::Nothing) });
     let json = with_column("a");
     greet(&mut world, 1, &json);
     world.take();
@@ -149,7 +149,7 @@ fn a_schema_that_contradicts_the_servers_is_an_end_that_names_the_column() {
 #[test]
 fn a_fixed_schema_does_not_grow() {
     let mut world = World::new();
-    world.gateway = Gateway::new(Settings { schemas: SchemaPolicy::Fixed, ..settings(Broken::Nothing) });
+    world.gateway = Gateway::new(Settings { schemas: SchemaPolicy::Fixed, ..settings_of(Broken::Nothing) });
     world.store_comes();
     world.answer_all();
     greet(&mut world, 1, SCHEMA);
@@ -166,7 +166,7 @@ fn a_gateway_of_several_data_centres_refuses_tables_that_do_not_merge() {
     let mut world = World::with_table(
         MERGING.strip_prefix(r#"{"tables":{"#).and_then(|rest| rest.strip_suffix("}}")).expect("one table"),
     );
-    world.gateway = Gateway::new(settings(Broken::Nothing)).in_group(CentreName::new("eu").expect("a name"));
+    world.gateway = Gateway::new(settings_of(Broken::Nothing)).in_group(CentreName::new("eu").expect("a name"));
     world.store_comes();
     world.answer_all();
     // The store knows this schema from the time when it was alone.
@@ -193,7 +193,7 @@ fn a_stored_schema_that_cannot_be_read_serves_nobody_and_says_why() {
     let table = iolite_catalog::Catalog::table();
     let cell = iolite_values::Cell::row(table, key(9));
     world.commit(vec![iolite_values::Write { cell, operation: iolite_values::Operation::Create }]);
-    world.gateway = Gateway::new(settings(Broken::Nothing));
+    world.gateway = Gateway::new(settings_of(Broken::Nothing));
     world.store_comes();
     world.answer_all();
     greet(&mut world, 1, SCHEMA);
@@ -209,7 +209,7 @@ fn a_store_that_is_being_restored_serves_nobody_until_it_is() {
     let mut world = World::new();
     let backup = iolite_values::Id::from_u128(7);
     world.commit(iolite_catalog::begin_restoring(backup));
-    world.gateway = Gateway::new(settings(Broken::Nothing));
+    world.gateway = Gateway::new(settings_of(Broken::Nothing));
     world.store_comes();
     world.answer_all();
     greet(&mut world, 1, SCHEMA);

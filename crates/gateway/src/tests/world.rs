@@ -17,7 +17,7 @@ use iolite_wire::message::{
 };
 
 use super::fake_store::{FakeStore, STORE};
-use crate::{BlobOutput, Broken, Gateway, Input, Limits, Output, SessionId, Settings, Without};
+use crate::{AccessNews, BlobOutput, Broken, Gateway, Input, Limits, Output, SessionId, Settings, Without};
 
 pub const TOKEN: &str = "let me in";
 pub const SCHEMA: &str = r#"{"tables":{"t":{"columns":{"id":{"type":"int"},"n":{"type":"counter"},
@@ -45,12 +45,15 @@ pub struct World {
     pub knows_outcomes: bool,
     said: Vec<Said>,
     pub blobs: Vec<BlobOutput>,
+    /// News for the host of who is let in.
+    pub access: Vec<AccessNews>,
 }
 
-pub fn settings(broken: Broken) -> Settings {
+pub fn settings_of(broken: Broken) -> Settings {
     Settings {
         client: ClientId(Id::from_u128(0x6a7e)),
         access: Access::Development(DevelopmentToken::new(TOKEN)),
+        fresh_key: [7; 32],
         schemas: SchemaPolicy::Grow,
         limits: Limits::default(),
         broken,
@@ -62,8 +65,13 @@ pub fn settings(broken: Broken) -> Settings {
 impl World {
     /// The store is not there yet.
     pub fn starting(broken: Broken) -> World {
+        World::with(settings_of(broken))
+    }
+
+    /// The same with these settings.
+    pub fn with(settings: Settings) -> World {
         World {
-            gateway: Gateway::new(settings(broken)),
+            gateway: Gateway::new(settings),
             store: FakeStore::default(),
             now: Now::default(),
             asked: VecDeque::new(),
@@ -71,6 +79,7 @@ impl World {
             knows_outcomes: true,
             said: Vec::new(),
             blobs: Vec::new(),
+            access: Vec::new(),
         }
     }
 
@@ -242,7 +251,7 @@ impl World {
         while let Some(output) = self.gateway.poll() {
             match output {
                 Output::Message(SessionId(session), message) => {
-                    self.said.push(Said::To(session, message));
+                    self.said.push(Said::To(session, anonymous(message)));
                     taken.push(session);
                 }
                 Output::Close(SessionId(session)) => self.said.push(Said::Closed(session)),
@@ -255,6 +264,7 @@ impl World {
                 // This store answers all the same.
                 Output::Blobs(_, output) => self.blobs.push(output),
                 Output::GiveUp(_) => {}
+                Output::Access(news) => self.access.push(news),
             }
         }
         self.gateway.validate();
@@ -295,6 +305,16 @@ pub fn hello(number: u64) -> Hello {
     }
 }
 
+/// A welcome with the development token without the client's id, which is what its hello said: then welcomes of all are alike.
+pub fn anonymous(message: FromGateway) -> FromGateway {
+    match message {
+        FromGateway::Welcome(welcome) if welcome.client < client(1000) => {
+            FromGateway::Welcome(Welcome { client: ClientId::default(), ..welcome })
+        }
+        other => other,
+    }
+}
+
 pub fn welcome(resumed: bool) -> FromGateway {
     FromGateway::Welcome(Welcome {
         version: ProtocolVersion::CURRENT,
@@ -303,6 +323,9 @@ pub fn welcome(resumed: bool) -> FromGateway {
         clock_micros: Some(0),
         centre: None,
         moved: false,
+        client: ClientId::default(),
+        subject: None,
+        token_left: None,
     })
 }
 

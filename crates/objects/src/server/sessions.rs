@@ -3,7 +3,9 @@
 //! Invariant: nothing that a session says counts before its token is checked and its node registered.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
+use iolite_machine::WallTime;
 use iolite_values::{DeviceRight, NodeId, NodeLife, NodeName, ObjectEpoch, ObjectName};
 use iolite_wire::message::{Goodbye, GoodbyeReason};
 use iolite_wire::objects::{
@@ -33,8 +35,11 @@ enum Session {
     Checking(DeviceHello),
     /// The node waits to be registered: `asked`, or not because this node is not registered itself.
     Registering {
+        /// With the name that the door has given the device.
         hello: DeviceHello,
         caller: String,
+        /// When the token runs out.
+        ends: Option<WallTime>,
         asked: bool,
     },
     Open(OpenSession),
@@ -176,7 +181,7 @@ impl Server {
     fn end(&mut self, session: SessionId, reason: GoodbyeReason, message: String) {
         self.leave(session);
         self.sessions.all.insert(session, Session::Ending);
-        let retry_after = (reason == GoodbyeReason::Unavailable).then(|| std::time::Duration::from_secs(1));
+        let retry_after = (reason == GoodbyeReason::Unavailable).then(|| Duration::from_secs(1));
         self.send(session, ToDevice::Goodbye(Goodbye { reason, message, retry_after }));
         self.emit(ServerOutput::Close(session));
     }
@@ -223,7 +228,8 @@ impl Server {
                 | FromDevice::Keep { .. }
                 | FromDevice::Missing { .. }
                 | FromDevice::Ping { .. }
-                | FromDevice::Part { .. } => self.protocol(session, "a connection to /objects begins with a hello"),
+                | FromDevice::Part { .. }
+                | FromDevice::Token(_) => self.protocol(session, "a connection to /objects begins with a hello"),
             },
             Some(Session::Open(_)) => self.on_open_message(session, message),
             Some(Session::Checking(_) | Session::Registering { .. }) => {
@@ -242,9 +248,9 @@ impl Server {
             );
             return self.end(session, GoodbyeReason::Version, message);
         }
-        let token = hello.token.clone();
+        let (device, token) = (hello.device, hello.token.clone());
         self.sessions.all.insert(session, Session::Checking(hello));
-        self.emit(ServerOutput::Check(session, token));
+        self.emit(ServerOutput::Check { session, device, token });
     }
 
     pub(super) fn on_checked(&mut self, session: SessionId, checked: Result<LetIn, String>) {
@@ -252,15 +258,45 @@ impl Server {
         match checked {
             Err(problem) => self.end(session, GoodbyeReason::Unauthorized, problem),
             Ok(let_in) if hello.serves && !let_in.may_serve => {
-                let problem = "this token lets a device in, and no part of the service: connect without `serves`";
+                let problem = "this token lets a device in, and no part of the service: connect without `serves`, or with the operator's token";
                 self.end(session, GoodbyeReason::Unauthorized, problem.to_owned());
             }
             Ok(let_in) => {
-                let (hello, caller) = (hello.clone(), let_in.caller);
-                self.sessions.all.insert(session, Session::Registering { hello, caller, asked: false });
+                let LetIn { caller, may_serve: _, device, ends } = let_in;
+                let hello = DeviceHello { device, ..hello.clone() };
+                self.sessions.all.insert(session, Session::Registering { hello, caller, ends, asked: false });
                 self.register(session);
             }
         }
+    }
+
+    /// The session has another token, which runs out then; or it has none that is good.
+    pub(super) fn on_renewed(&mut self, session: SessionId, renewed: Result<Option<WallTime>, String>) {
+        match renewed {
+            Ok(ends) if self.sessions.is_open(session) => {
+                // The token may say other things of its user.
+                self.rights_closed(session);
+                let left = ends.map(|ends| self.left(ends));
+                self.send(session, ToDevice::Renewed(left));
+            }
+            Ok(_) => {}
+            Err(problem) => self.on_ended(session, problem),
+        }
+    }
+
+    /// The door has closed for a session: its token is good no more.
+    pub(super) fn on_ended(&mut self, session: SessionId, problem: String) {
+        match self.sessions.all.get(&session) {
+            Some(Session::Silent | Session::Checking(_) | Session::Registering { .. } | Session::Open(_)) => {
+                self.end(session, GoodbyeReason::Unauthorized, problem);
+            }
+            Some(Session::Ending) | None => {}
+        }
+    }
+
+    /// For how long a token is good that runs out then.
+    fn left(&self, ends: WallTime) -> Duration {
+        Duration::from_millis(ends.as_micros().saturating_sub(self.now.wall.as_micros()) / 1_000)
     }
 
     /// Nodes that came before this one was registered.
@@ -297,11 +333,12 @@ impl Server {
         if !self.is_registering(session) {
             return self.went_unregistered(node, question);
         }
-        let (Some(Session::Registering { hello, caller, .. }), Some(server), Some(store)) =
+        let (Some(Session::Registering { hello, caller, ends, .. }), Some(server), Some(store)) =
             (self.sessions.all.get(&session), self.kernel.node(), self.store)
         else {
             return;
         };
+        let token_left = ends.map(|ends| self.left(ends));
         let open = OpenSession {
             node,
             caller: caller.clone(),
@@ -324,7 +361,10 @@ impl Server {
         self.absent.came(node);
         self.forget_route(node);
         let version = OBJECTS_PROTOCOL_VERSION;
-        self.send(session, ToDevice::Welcome(DeviceWelcome { version, store, device: node, server, lapses }));
+        self.send(
+            session,
+            ToDevice::Welcome(DeviceWelcome { version, store, device: node, server, lapses, token_left }),
+        );
         self.tell_classes();
     }
 
@@ -390,6 +430,7 @@ impl Server {
             FromDevice::Keep { number, object, epoch } => self.on_device_keep(session, number, object, epoch),
             FromDevice::Missing { object, epoch } => self.on_claim(session, object, epoch, Claimed::Missing),
             FromDevice::Ping { number } => self.send(session, ToDevice::Pong { number }),
+            FromDevice::Token(token) => self.emit(ServerOutput::Renew(session, token)),
             FromDevice::Part { number, part } => {
                 let added = self.sessions.opened_mut(session).map(|open| open.parts.add(number, &part));
                 if let Some(Err(problem)) = added {
@@ -509,6 +550,7 @@ fn number_of(message: &FromDevice) -> Option<u64> {
         | FromDevice::Held { .. }
         | FromDevice::Missing { .. }
         | FromDevice::Ping { .. }
-        | FromDevice::Part { .. } => None,
+        | FromDevice::Part { .. }
+        | FromDevice::Token(_) => None,
     }
 }

@@ -1,5 +1,6 @@
 //! One server or two, their devices, a tracking that is a map, and apps that count: all in one thread, and nothing is lost that a test does not lose.
 
+mod devices;
 mod tracking;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -8,8 +9,8 @@ use std::time::Duration;
 use iolite_machine::{Instant, Machine, Now, WallTime};
 use iolite_objects::{
     AskId, Broken, Call, CallError, CallResult, Class, Created, Device, DeviceInput, DeviceOutput, DeviceSettings,
-    Ended, FromApp, KeptObject, LetIn, LinkState, PeerEvent, PeerLink, Placing, Resumed, Run, RunId, Server,
-    ServerInput, ServerOutput, ServerSettings, SessionEvent, SessionId, Ticket, ToApp, TrackAsk, Tracked,
+    Ended, FromApp, KeptObject, LinkState, PeerEvent, PeerLink, Placing, Resumed, Run, RunId, Server, ServerInput,
+    ServerOutput, ServerSettings, SessionEvent, SessionId, Ticket, ToApp, TokenSource, TrackAsk, Tracked,
 };
 use iolite_values::{
     Bucket, CoordinatorId, DeviceRight, Id, NodeId, NodeLife, NodeName, ObjectEpoch, ObjectName, StoreIncarnation,
@@ -30,6 +31,8 @@ pub enum At {
 
 pub struct World {
     now: Now,
+    /// The token of devices that are added, or go on, from now on.
+    pub token: TokenSource,
     pub servers: Vec<Server>,
     pub devices: Vec<Peer>,
     pub rows: BTreeMap<ObjectName, Placed>,
@@ -37,6 +40,8 @@ pub struct World {
     apps: BTreeMap<At, App>,
     last_ticket: u64,
     last_session: u64,
+    /// For whom each session was let in.
+    callers: BTreeMap<SessionId, String>,
     /// Answers of tracking are kept back, as those of a slow store.
     pub tracking_waits: bool,
     asked: VecDeque<(usize, AskId, TrackAsk)>,
@@ -79,6 +84,8 @@ pub struct Peer {
     pub is_away: bool,
     session: Option<SessionId>,
     pub states: Vec<LinkState>,
+    /// How often it has asked for a token.
+    pub wants: usize,
 }
 
 /// Objects are numbers. `add` writes, `get` reads, `wait` and `look` stay open until they are ended by hand.
@@ -153,6 +160,7 @@ impl World {
         };
         let mut world = World {
             now,
+            token: TokenSource::Fixed("token".to_owned()),
             servers: has_class.iter().enumerate().map(server).collect(),
             devices: Vec::new(),
             rows: BTreeMap::new(),
@@ -160,6 +168,7 @@ impl World {
             apps: BTreeMap::new(),
             last_ticket: 0,
             last_session: 0,
+            callers: BTreeMap::new(),
             tracking_waits: false,
             asked: VecDeque::new(),
             questions: 0,
@@ -214,10 +223,11 @@ impl World {
 
     pub fn device_at(&mut self, home: usize, serves: bool, has_class: bool) -> At {
         let at = self.devices.len();
-        let mut settings = DeviceSettings { broken: self.broken, ..settings(at, serves, has_class, 1000) };
+        let mut settings = DeviceSettings { broken: self.broken, ..devices::settings(at, serves, has_class, 1000) };
         settings.classes.iter_mut().for_each(|class| class.declared.managers.clone_from(&self.managers));
+        settings.token.clone_from(&self.token);
         let device = Device::new(self.now, settings);
-        self.devices.push(Peer { device, home, is_away: false, session: None, states: Vec::new() });
+        self.devices.push(Peer { device, home, is_away: false, session: None, states: Vec::new(), wants: 0 });
         self.settle();
         At::Device(at)
     }
@@ -406,9 +416,10 @@ impl World {
     /// The process of a device ends, and another one starts under its name.
     pub fn restart(&mut self, device: usize) {
         self.cut(device);
-        let (settings, home) = (settings(device, false, true, 5000), self.devices[device].home);
+        let (settings, home) = (devices::settings(device, false, true, 5000), self.devices[device].home);
         let device_anew = Device::new(self.now, settings);
-        self.devices[device] = Peer { device: device_anew, home, is_away: false, session: None, states: Vec::new() };
+        self.devices[device] =
+            Peer { device: device_anew, home, is_away: false, session: None, states: Vec::new(), wants: 0 };
         self.apps.remove(&At::Device(device));
         self.settle();
     }
@@ -421,6 +432,7 @@ impl World {
     /// The same, with an app that cannot make these objects again.
     pub fn resume_without(&mut self, device: usize, left: &[&str]) {
         let NodeId { name, life } = self.node(At::Device(device));
+        let NodeName::Device(drawn) = name else { panic!("it is a device") };
         let serves = self.nodes.get(&name).is_some_and(|row| row.serves);
         let kept = std::mem::take(&mut self.app(At::Device(device)).kept);
         let named = |(object, (epoch, _)): (&ObjectName, &(ObjectEpoch, u64))| KeptObject {
@@ -430,13 +442,17 @@ impl World {
         let left: Vec<_> = left.iter().map(|id| (object(id), 7)).collect();
         let is_made = |of: &(&ObjectName, &(ObjectEpoch, u64))| left.iter().all(|(left, _)| left != of.0);
         let made = kept.iter().filter(is_made).map(named).collect();
-        let resumed = Resumed { life, store: STORE, connections: 1_000, kept: made, left: left.clone() };
+        let resumed = Resumed { life, store: STORE, connections: 1_000, name: drawn, kept: made, left: left.clone() };
         let kept_here = kept.iter().filter(is_made);
         let objects = kept_here.map(|(object, (_, number))| (object.clone(), *number)).collect();
         let epochs = kept.iter().map(|(object, (epoch, _))| (object.clone(), *epoch)).collect();
-        let mut settings =
-            DeviceSettings { resumed: Some(resumed), broken: self.broken, ..settings(device, serves, true, 7000) };
+        let mut settings = DeviceSettings {
+            resumed: Some(resumed),
+            broken: self.broken,
+            ..devices::settings(device, serves, true, 7000)
+        };
         settings.classes.iter_mut().for_each(|class| class.declared.managers.clone_from(&self.managers));
+        settings.token.clone_from(&self.token);
         self.devices[device].device = Device::new(self.now, settings);
         self.apps.insert(At::Device(device), App { objects, epochs, kept, ..App::default() });
         self.settle();
@@ -457,6 +473,25 @@ impl World {
 
     pub fn pass(&mut self, time: Duration) {
         self.now.instant = self.now.instant + time;
+        let micros = u64::try_from(time.as_micros()).expect("not for so long");
+        self.now.wall = WallTime::from_micros(self.now.wall.as_micros() + micros);
+        self.settle();
+    }
+
+    /// The host of a device gives it a token, or says why it has none.
+    pub fn give_token(&mut self, device: usize, token: Result<&str, &str>) {
+        let input = match token {
+            Ok(token) => DeviceInput::Token(token.to_owned()),
+            Err(why) => DeviceInput::TokenFailed(why.to_owned()),
+        };
+        self.devices[device].device.handle(self.now, input);
+        self.settle();
+    }
+
+    /// The door closes for a device's session.
+    pub fn close_door(&mut self, device: usize, why: &str) {
+        let session = self.devices[device].session.expect("it has a connection");
+        self.servers[self.devices[device].home].handle(self.now, ServerInput::Ended(session, why.to_owned()));
         self.settle();
     }
 
@@ -646,10 +681,19 @@ impl World {
                 }
                 self.servers[at].handle(self.now, ServerInput::Session(session, SessionEvent::Closed));
             }
-            ServerOutput::Check(session, token) => {
-                let let_in = LetIn { caller: "ann".into(), may_serve: true };
-                let checked = if token == "token" { Ok(let_in) } else { Err("the token is wrong".to_owned()) };
+            ServerOutput::Check { session, device, token } => {
+                let checked = devices::let_in(device, &token, self.now);
+                if let Ok(let_in) = &checked {
+                    self.callers.insert(session, let_in.caller.clone());
+                }
                 self.servers[at].handle(self.now, ServerInput::Checked(session, checked));
+            }
+            ServerOutput::Renew(session, token) => {
+                let renewed = devices::let_in(Id::default(), &token, self.now).and_then(|let_in| {
+                    let is_same = self.callers.get(&session) == Some(&let_in.caller);
+                    if is_same { Ok(let_in.ends) } else { Err("the token is of another user".to_owned()) }
+                });
+                self.servers[at].handle(self.now, ServerInput::Renewed(session, renewed));
             }
             ServerOutput::Ask(id, question) if self.tracking_waits => self.asked.push_back((at, id, question)),
             ServerOutput::Ask(id, question) => self.tracking(at, id, question),
@@ -694,21 +738,9 @@ impl World {
                 }
             }
             DeviceOutput::App(output) => self.perform(At::Device(at), output),
+            DeviceOutput::TokenWanted => self.devices[at].wants += 1,
             DeviceOutput::Link(state) => self.devices[at].states.push(state),
         }
-    }
-}
-
-fn settings(at: usize, serves: bool, has_class: bool, kernels: u128) -> DeviceSettings {
-    DeviceSettings {
-        device: Id::from_u128(100 + at as u128),
-        kernel: Id::from_u128(kernels + at as u128),
-        token: "token".into(),
-        serves,
-        resumed: None,
-        classes: if has_class { vec![class(DeviceRight::Hold)] } else { Vec::new() },
-        managers: Vec::new(),
-        broken: Broken::Nothing,
     }
 }
 

@@ -1,7 +1,7 @@
 //! A device of this world.
 
 use iolite_machine::Machine;
-use iolite_objects::{Device, DeviceInput, DeviceOutput, DeviceSettings, LinkState};
+use iolite_objects::{Device, DeviceInput, DeviceOutput, DeviceSettings, LinkState, TokenSource};
 use iolite_values::{Id, NodeName};
 use iolite_wire::objects::{FromDevice, ToDevice};
 
@@ -9,7 +9,7 @@ use super::clock::Clock;
 use super::happened::ObjectEvent;
 use super::kinds::Kind;
 use super::links::LinkId;
-use super::names::{At, SOMEBODY, device_id, user};
+use super::names::{At, SOMEBODY, device_id, drawn_id, user};
 use super::world::{Host, World};
 use crate::checker::Invariant;
 use crate::history::Moment;
@@ -48,9 +48,9 @@ impl World {
         let serves = self.devices[number].serves;
         let classes = self.classes(|kind| kind != Kind::Served && (serves || kind != Kind::Hosted));
         let settings = DeviceSettings {
-            device: device_id(number),
+            device: drawn_id(number),
             kernel: Id::from_u128(self.random.id()),
-            token: user(number),
+            token: TokenSource::Fixed(user(number)),
             serves,
             resumed: self.resumed(At::Device(number)),
             classes,
@@ -120,6 +120,9 @@ impl World {
             DeviceOutput::App(output) => self.perform(At::Device(device), output),
             DeviceOutput::Link(LinkState::Open(welcome)) => self.keep_life(At::Device(device), &welcome),
             DeviceOutput::Link(LinkState::Lost) => {}
+            DeviceOutput::TokenWanted | DeviceOutput::Link(LinkState::Refused(_)) => {
+                unreachable!("its token is good for ever")
+            }
             DeviceOutput::Link(LinkState::Ended(goodbye)) => {
                 self.broke(Invariant::Liveness, format!("device {device} was sent away for good: {goodbye:?}"));
             }

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use iolite_objects::{FromApp, KeptObject, Resumed};
-use iolite_values::{NodeLife, ObjectEpoch, ObjectName, StoreIncarnation};
+use iolite_values::{NodeId, NodeName, ObjectEpoch, ObjectName, StoreIncarnation};
 use iolite_wire::objects::DeviceWelcome;
 
 use super::happened::ObjectEvent;
@@ -19,8 +19,8 @@ use crate::random::Random;
 
 #[derive(Debug, Default)]
 pub struct Disk {
-    /// The life of the node, under which store.
-    node: Option<(NodeLife, StoreIncarnation)>,
+    /// The node, and under which store.
+    node: Option<(NodeId, StoreIncarnation)>,
     /// Connections that all processes may have made.
     connections: u64,
     kept: BTreeMap<ObjectName, (ObjectEpoch, Vec<u64>)>,
@@ -57,12 +57,14 @@ impl World {
         let disk = self.disk(at)?;
         disk.busy_until = 0;
         disk.connections += CONNECTIONS;
-        let (life, store) = disk.node?;
+        let (NodeId { name, life }, store) = disk.node?;
+        let NodeName::Device(name) = name else { unreachable!("only devices have disks") };
         let of = |(object, (epoch, _)): (&ObjectName, &(ObjectEpoch, _))| KeptObject {
             object: object.clone(),
             epoch: *epoch,
         };
         let resumed = Resumed {
+            name,
             life,
             store,
             connections: disk.connections,
@@ -81,7 +83,7 @@ impl World {
 
     pub fn keep_life(&mut self, at: At, welcome: &DeviceWelcome) {
         if let Some(disk) = self.disk(at) {
-            disk.node = Some((welcome.device.life, welcome.store));
+            disk.node = Some((welcome.device, welcome.store));
         }
     }
 

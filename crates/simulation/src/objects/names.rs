@@ -50,6 +50,12 @@ pub fn gateway(server: usize) -> CoordinatorId {
     CoordinatorId::new(server as u16 + 1).expect("a small number")
 }
 
+/// The id that a device draws.
+pub fn drawn_id(device: usize) -> Id {
+    Id::from_u128(1_000_000 + device as u128)
+}
+
+/// The name of a device: its server makes it of the user and of what the device drew.
 pub fn device_id(device: usize) -> Id {
     Id::from_u128(1_000 + device as u128)
 }

@@ -16,7 +16,7 @@ use super::clock::Clock;
 use super::happened::ObjectEvent;
 use super::kinds::Kind;
 use super::links::LinkId;
-use super::names::{At, device_id, gateway, user};
+use super::names::{At, device_id, drawn_id, gateway, user};
 use super::queue::NodeEvent;
 use super::roughness::MILLISECOND;
 use super::world::{Host, World};
@@ -173,11 +173,14 @@ impl World {
         match output {
             ServerOutput::Send(session, message) => self.send_down(session, &message),
             ServerOutput::Close(session) => self.close(session),
-            ServerOutput::Check(session, token) => {
+            ServerOutput::Check { session, device: drawn, token } => {
                 let device = (0..self.devices.len()).find(|device| user(*device) == token).expect("it has a token");
-                let let_in = LetIn { caller: user(device), may_serve: self.devices[device].serves };
+                assert_eq!(drawn, drawn_id(device), "a device says what it drew");
+                let may_serve = self.devices[device].serves;
+                let let_in = LetIn { caller: user(device), may_serve, device: device_id(device), ends: None };
                 self.tell_objects(server, ServerInput::Checked(session, Ok(let_in)));
             }
+            ServerOutput::Renew(..) => unreachable!("tokens are good for ever"),
             ServerOutput::Ask(id, question) => {
                 let ask = to_tracking(question, server);
                 self.ask_tracking(server, Input::Ask(iolite_tracking::AskId(id.0), ask));

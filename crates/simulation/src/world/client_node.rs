@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use iolite_client::{
     Client, Closed, Config, Connection, Gateway, LIVE, Limits, MutationKind, MutationStatus, Output, ReactionId, RunOf,
-    TabId, Ticket, View,
+    TabId, Ticket, TokenSource, View,
 };
 use iolite_machine::{Instant, Now};
 use iolite_values::{ClientId, Counter, DeviceSecret, Id, StoreIncarnation};
@@ -264,7 +264,7 @@ impl ClientNode {
                 Output::LogStopped { .. } | Output::LogDiffers { .. } | Output::LogMembers(_) => {
                     unreachable!("no table of this app is of a log")
                 }
-                Output::Connection(_) | Output::Unavailable(_) | Output::Centre(_) => {}
+                Output::Connection(_) | Output::Unavailable(_) | Output::Centre(_) | Output::TokenWanted => {}
                 Output::Delivered(counter) => self.note_delivered(counter, history),
                 Output::ToTab(tab, message) => {
                     let leader = LeaderThen { life: self.life, store: self.store };
@@ -545,7 +545,7 @@ fn open(
         schema: version.schema(),
         fresh_client: ClientId(Id::from_u128(fresh)),
         fresh_secret: DeviceSecret((!fresh).to_be_bytes()),
-        token: super::front_node::TOKEN.into(),
+        token: TokenSource::Fixed(super::front_node::TOKEN.into()),
         user: "simulated".into(),
         gateways: vec![settings.gateways; settings.centres],
         batch: settings.batch,

@@ -89,6 +89,7 @@ impl FrontNode {
             schemas: SchemaPolicy::Grow,
             limits: habits.gateway_limits,
             broken: broken.of_gateway(),
+            fresh_key: [0; 32],
             has_blob_store: false,
             without: Without::Nothing,
         });
@@ -240,7 +241,7 @@ impl FrontNode {
                         history.note_request(now, self.id, &request);
                         self.ask(now, number, request);
                     }
-                    Output::Blobs(_link, _output) => {}
+                    Output::Blobs(_, _) | Output::Access(_) => {}
                     Output::GiveUp(id) => {
                         if let Some(number) = self.asking.give_up(Asker::Gateway(id)) {
                             self.give_up(now, number);
@@ -379,7 +380,8 @@ fn note_request(message: &FromClient, occasions: &mut Counts<Occasion>) {
         | FromClient::Ping(_)
         | FromClient::Applied(_)
         | FromClient::LogHash(_)
-        | FromClient::LogPart(_) => {}
+        | FromClient::LogPart(_)
+        | FromClient::Token(_) => {}
     }
 }
 
@@ -396,6 +398,7 @@ fn note_answer(message: &FromGateway, occasions: &mut Counts<Occasion>) {
         | FromGateway::Pong(_)
         | FromGateway::LogWanted(_)
         | FromGateway::LogDiffers(_)
-        | FromGateway::Stored(_) => {}
+        | FromGateway::Stored(_)
+        | FromGateway::Renewed(_) => {}
     }
 }

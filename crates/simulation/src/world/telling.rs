@@ -75,7 +75,8 @@ impl FrontNode {
             | FromGateway::Goodbye(_)
             | FromGateway::LogWanted(_)
             | FromGateway::LogDiffers(_)
-            | FromGateway::Stored(_) => return,
+            | FromGateway::Stored(_)
+            | FromGateway::Renewed(_) => return,
         };
         codec.telling.add(advance);
         if advance.more {

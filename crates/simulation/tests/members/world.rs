@@ -11,7 +11,7 @@ use iolite_access::{Access, DevelopmentToken};
 use iolite_catalog::SchemaPolicy;
 use iolite_client::{
     Broken as BrokenClient, Client, Closed, Config, Input as ClientInput, Limits as ClientLimits, MutationKind,
-    MutationStatus, Output, ReactionId, RunOf, StorageChange, View,
+    MutationStatus, Output, ReactionId, RunOf, StorageChange, TokenSource, View,
 };
 use iolite_gateway::{Broken as BrokenGateway, Gateway, Input, Limits, SessionId, Settings, Without};
 use iolite_machine::{Instant, Machine, Now, PersistId, WallTime};
@@ -124,7 +124,7 @@ fn open(storage: &BTreeMap<Vec<u8>, Vec<u8>>, place: usize, life: u64, now: Now,
         schema: Arc::new(Schema::from_json(SCHEMA).expect("a good schema")),
         fresh_client: ClientId(Id::from_u128(0x100 + place as u128)),
         fresh_secret: DeviceSecret([place as u8; 16]),
-        token: "token".into(),
+        token: TokenSource::Fixed("token".into()),
         user: "ann".into(),
         gateways: vec![NonZeroU16::MIN],
         batch: Duration::ZERO,
@@ -204,6 +204,7 @@ impl World {
             schemas: SchemaPolicy::Grow,
             limits: Limits { log_blocks_kept: rules.kept, ..Limits::default() },
             broken: rules.gateway,
+            fresh_key: [0; 32],
             has_blob_store: false,
             without: Without::Nothing,
         });
@@ -359,7 +360,8 @@ impl World {
             while let Some(output) = self.node.poll() {
                 match output {
                     NodeOutput::Message(session, message) => self.send_down(session, &message),
-                    NodeOutput::Blobs(..)
+                    NodeOutput::Access(_)
+                    | NodeOutput::Blobs(..)
                     | NodeOutput::ToSweeper(..)
                     | NodeOutput::Tracking(_)
                     | NodeOutput::Centre(_) => {}

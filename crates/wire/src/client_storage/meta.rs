@@ -9,14 +9,26 @@ use crate::limits::{CLIENT_STORAGE, NAME};
 use crate::{DecodeError, EncodeError, frame};
 
 /// The version of a client's storage that is written here. All versions from 1 to this one are read.
-pub const FORMAT_VERSION: u32 = 7;
+pub const FORMAT_VERSION: u32 = 8;
 
 /// The version since which a device has a secret.
 const SECRETS: u32 = 4;
 
+/// The version since which a client's id is the gateway's to tell.
+const BOUND: u32 = 8;
+
+/// The identity of a client at the store, as a welcome has told it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bound {
+    pub client: ClientId,
+    /// The digest of the user. None: a development token was shown.
+    pub subject: Option<Id>,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredMeta {
-    pub client: ClientId,
+    /// The id that the device drew.
+    pub device: ClientId,
     pub next_counter: Counter,
     /// The store that the cache is of, if it holds anything.
     pub store: Option<StoreIncarnation>,
@@ -27,14 +39,16 @@ pub struct StoredMeta {
     /// Whose queue this is.
     pub user: String,
     pub schema: SchemaHash,
-    /// The secret that ids and authors are drawn from. None before version 4: they were made of `client`, which is therefore no secret.
+    /// The secret that ids and authors are drawn from. None before version 4: they were made of `device`, which is therefore no secret.
     pub secret: Option<DeviceSecret>,
-    /// Whether others may have computed `client` from ids of its rows: it was drawn before version 4, and is to be drawn again.
+    /// Whether others may have computed `device` from ids of its rows: it was drawn before version 4, and is to be drawn again.
     pub others_know_client: bool,
     /// Effects of calls after this one were never sent. None: any may have been.
     pub unsent_after: Option<Counter>,
     /// Everything that the cache has seen of a group of data centres.
     pub centre_token: Option<CentreToken>,
+    /// None before the first welcome. Nothing was sent as anybody then.
+    pub bound: Option<Bound>,
 }
 
 impl StoredMeta {
@@ -44,7 +58,7 @@ impl StoredMeta {
         let mut writer = Writer::default();
         let stored = proto::StoredMeta {
             format_version: FORMAT_VERSION,
-            client: self.client.0.to_bytes().to_vec(),
+            device: self.device.0.to_bytes().to_vec(),
             next_counter: self.next_counter.0,
             store: self.store.map(|store| store.0.to_bytes().to_vec()).unwrap_or_default(),
             at: self.at.as_u64(),
@@ -55,6 +69,8 @@ impl StoredMeta {
             others_know_client: self.others_know_client,
             unsent_after: self.unsent_after.map(|counter| counter.0),
             centre_token: self.centre_token.as_ref().map(|token| write_token(token, &mut writer)),
+            client: bytes_of(self.bound.map(|bound| bound.client.0)),
+            subject: bytes_of(self.bound.and_then(|bound| bound.subject)),
         };
         writer.check()?;
         frame::encode(&stored, shapes::STORED_META, CLIENT_STORAGE)
@@ -69,20 +85,40 @@ impl StoredMeta {
             0 => return Err(DecodeError::malformed("a storage without a version")),
             version => return Err(DecodeError::UnknownVersion { version }),
         }
-        let secret = if stored.secret.is_empty() { None } else { Some(identity(&stored.secret)?) };
-        let store = if stored.store.is_empty() { None } else { Some(StoreIncarnation(identity(&stored.store)?)) };
+        let secret = id_of(&stored.secret)?;
+        let device = ClientId(identity(&stored.device)?);
         Ok(StoredMeta {
-            client: ClientId(identity(&stored.client)?),
+            device,
             next_counter: Counter(stored.next_counter),
-            store,
+            store: id_of(&stored.store)?.map(StoreIncarnation),
             at: Timestamp::from_u64(stored.at),
             acknowledged: Counter(stored.acknowledged),
             user: Reader::default().text(stored.user, NAME)?,
             schema: SchemaHash(identity(&stored.schema)?.to_bytes()),
             others_know_client: stored.others_know_client || stored.format_version < SECRETS,
-            secret: secret.map(|secret: Id| DeviceSecret(secret.to_bytes())),
+            secret: secret.map(|secret| DeviceSecret(secret.to_bytes())),
             unsent_after: stored.unsent_after.map(Counter),
             centre_token: read_token(stored.centre_token, &Reader::default())?,
+            bound: read_bound(stored.format_version, device, &stored.client, &stored.subject)?,
         })
     }
+}
+
+fn read_bound(version: u32, device: ClientId, client: &[u8], subject: &[u8]) -> Result<Option<Bound>, DecodeError> {
+    let subject = id_of(subject)?;
+    match id_of(client)? {
+        Some(client) => Ok(Some(Bound { client: ClientId(client), subject })),
+        None if subject.is_some() => Err(DecodeError::malformed("a user without the id of a client")),
+        None if version < BOUND => Ok(Some(Bound { client: device, subject: None })),
+        None => Ok(None),
+    }
+}
+
+fn bytes_of(id: Option<Id>) -> Vec<u8> {
+    id.map(|id| id.to_bytes().to_vec()).unwrap_or_default()
+}
+
+/// The id of a field that is empty if there is none.
+fn id_of(bytes: &[u8]) -> Result<Option<Id>, DecodeError> {
+    if bytes.is_empty() { Ok(None) } else { identity(bytes).map(Some) }
 }

@@ -31,6 +31,8 @@ pub enum FromClient {
     LogHash(LogHash),
     /// A part of that state, which the gateway asked for.
     LogPart(LogPart),
+    /// Another token, of the same user: it takes the place of the one before.
+    Token(String),
 }
 
 /// The hash of a member's state of a log.
@@ -63,6 +65,7 @@ pub struct Hello {
     pub newest_version: ProtocolVersion,
     /// A development token or a JWT.
     pub token: String,
+    /// The id that the device drew. The gateway makes the id of the client of it and of who the user is, and tells that in its welcome.
     pub client: ClientId,
     pub schema: SchemaHash,
     /// What the client's cache holds, if it holds anything.

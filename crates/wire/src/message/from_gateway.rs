@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use iolite_values::{Attempt, Counter, KeyRange, Row, RowKey, StoreIncarnation, TableId, Timestamp, Write};
+use iolite_values::{
+    Attempt, ClientId, Counter, Id, KeyRange, Row, RowKey, StoreIncarnation, TableId, Timestamp, Write,
+};
 
 use crate::centres::{CentreName, Clock};
 
@@ -24,6 +26,8 @@ pub enum FromGateway {
     LogDiffers(LogHash),
     /// A transaction of tables that merge is in the store of this data centre, and will be shown once enough others have it. Its outcome comes then.
     Stored(Counter),
+    /// The token that was sent last has taken the place of the one before. It is good for so long, in whole milliseconds.
+    Renewed(Duration),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +42,12 @@ pub struct Welcome {
     pub centre: Option<CentreName>,
     /// The store is another one than that of the resume token, but has all that the client has seen: `centre_token` of the hello says so.
     pub moved: bool,
+    /// The id of the client: its transactions carry it, and it belongs to one user on one device.
+    pub client: ClientId,
+    /// A digest of who the user is. None with the development token.
+    pub subject: Option<Id>,
+    /// For how long the token is good, in whole milliseconds. None: it does not run out.
+    pub token_left: Option<Duration>,
 }
 
 /// The only message that changes what a client sees: applied whole, or not at all.
@@ -159,4 +169,6 @@ pub enum GoodbyeReason {
     Replaced,
     /// The server stops, or cannot serve at the moment.
     Unavailable,
+    /// The token is of another user than this device's data. The queue is held, not dropped. A client tells it to itself and to its tabs, too.
+    OtherUser,
 }

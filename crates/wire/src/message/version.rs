@@ -5,9 +5,9 @@
 pub struct ProtocolVersion(pub u32);
 
 impl ProtocolVersion {
-    pub const CURRENT: ProtocolVersion = ProtocolVersion(6);
-    /// Older clients do not know all operations and values, and would have to be told of some.
-    pub const OLDEST_SUPPORTED: ProtocolVersion = ProtocolVersion(6);
+    pub const CURRENT: ProtocolVersion = ProtocolVersion(7);
+    /// Older clients do not learn their own ids, which their tokens decide.
+    pub const OLDEST_SUPPORTED: ProtocolVersion = ProtocolVersion(7);
 
     /// The newest version that both sides speak; `None`: say [`super::GoodbyeReason::Version`].
     pub fn negotiate(client_oldest: ProtocolVersion, client_newest: ProtocolVersion) -> Option<ProtocolVersion> {

@@ -42,6 +42,8 @@ pub enum FromDevice {
     Ping { number: u64 },
     /// A part of the state of the `Create` or the `Move` with this number, which is still to come.
     Part { number: u64, part: Part },
+    /// Another token, of the same user: it takes the place of the one before.
+    Token(String),
 }
 
 /// The first message of a connection.
@@ -51,7 +53,7 @@ pub struct DeviceHello {
     pub newest_version: ProtocolVersion,
     /// As at the hello of a session of `/sync`.
     pub token: String,
-    /// Drawn by the node.
+    /// Drawn by the node. The server makes the name of the node of it and of who the user is, and tells that in its welcome.
     pub device: Id,
     /// The life that it had on an earlier connection. 0: it has none yet.
     pub life: NodeLife,
@@ -106,6 +108,7 @@ impl FromDevice {
             FromDevice::Missing { object, epoch } => Message::Missing(write_epoch(object, *epoch)),
             FromDevice::Ping { number } => Message::Ping(proto::DevicePing { number: *number }),
             FromDevice::Part { number, part } => Message::Part(write_part(*number, part, &mut writer)),
+            FromDevice::Token(token) => Message::Token(writer.text(token, TOKEN)),
         };
         writer.check()?;
         frame::encode(&proto::FromDeviceFrame { message: Some(message) }, shapes::FROM_DEVICE_FRAME, FROM_DEVICE)
@@ -158,6 +161,7 @@ impl FromDevice {
                 let (number, part) = read_part(part, &reader)?;
                 FromDevice::Part { number, part }
             }
+            Message::Token(token) => FromDevice::Token(reader.text(token, TOKEN)?),
         })
     }
 }

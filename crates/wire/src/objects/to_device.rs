@@ -1,5 +1,7 @@
 //! Messages of a server on `/objects`.
 
+use std::time::Duration;
+
 use iolite_values::{NodeId, ObjectEpoch, ObjectName, StoreIncarnation};
 
 use super::hold::{Hold, read_hold, write_hold};
@@ -11,7 +13,7 @@ use crate::generated::proto::{self, device_told, to_device_frame::Message};
 use crate::generated::shapes;
 use crate::limits::TO_DEVICE;
 use crate::message::{Goodbye, ProtocolVersion};
-use crate::session::{read_goodbye, write_goodbye};
+use crate::session::{millis, read_goodbye, write_goodbye};
 use crate::{DecodeError, EncodeError, frame};
 
 /// A message of a server on `/objects`. Numbers of [`ToDevice::Run`] and [`ToDevice::Hold`] are chosen by the server, from 1, and none is used twice on a
@@ -38,6 +40,8 @@ pub enum ToDevice {
     Pong { number: u64 },
     /// A part of the state of the `Hold` with this number, which is still to come.
     Part { number: u64, part: Part },
+    /// The token that was sent last has taken the place of the one before. It is good for so long, in whole milliseconds. None: it does not run out.
+    Renewed(Option<Duration>),
 }
 
 /// The connection is open.
@@ -45,11 +49,13 @@ pub enum ToDevice {
 pub struct DeviceWelcome {
     pub version: ProtocolVersion,
     pub store: StoreIncarnation,
-    /// The device, in the life that it has.
+    /// The device, in the life that it has. Its name belongs to one user on one device.
     pub device: NodeId,
     pub server: NodeId,
     /// How often the device was taken for lost, in its life.
     pub lapses: u64,
+    /// For how long the token is good, in whole milliseconds. None: it does not run out.
+    pub token_left: Option<Duration>,
 }
 
 impl ToDevice {
@@ -64,6 +70,7 @@ impl ToDevice {
                 device: Some(write_node(welcome.device)),
                 server: Some(write_node(welcome.server)),
                 lapses: welcome.lapses,
+                token_left_ms: welcome.token_left.map(millis),
             }),
             ToDevice::Run { number, rpc } => {
                 Message::Run(proto::DeviceRun { number: *number, rpc: Some(rpc::write(rpc, &mut writer)) })
@@ -84,6 +91,7 @@ impl ToDevice {
             ToDevice::Goodbye(goodbye) => Message::Goodbye(write_goodbye(goodbye, &mut writer)),
             ToDevice::Pong { number } => Message::Pong(proto::DevicePing { number: *number }),
             ToDevice::Part { number, part } => Message::Part(write_part(*number, part, &mut writer)),
+            ToDevice::Renewed(left) => Message::Renewed(proto::DeviceRenewed { token_left_ms: left.map(millis) }),
         };
         writer.check()?;
         frame::encode(&proto::ToDeviceFrame { message: Some(message) }, shapes::TO_DEVICE_FRAME, TO_DEVICE)
@@ -101,6 +109,7 @@ impl ToDevice {
                 device: read_node(welcome.device)?,
                 server: read_node(welcome.server)?,
                 lapses: welcome.lapses,
+                token_left: welcome.token_left_ms.map(Duration::from_millis),
             }),
             Message::Run(run) => ToDevice::Run { number: run.number, rpc: rpc::read(run.rpc, &reader)? },
             Message::Answer(answer) => {
@@ -125,6 +134,7 @@ impl ToDevice {
                 let (number, part) = read_part(part, &reader)?;
                 ToDevice::Part { number, part }
             }
+            Message::Renewed(renewed) => ToDevice::Renewed(renewed.token_left_ms.map(Duration::from_millis)),
         })
     }
 }

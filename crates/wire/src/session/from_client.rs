@@ -32,6 +32,7 @@ pub(super) fn write(message: &FromClient, writer: &mut Writer) -> proto::FromCli
         }
         FromClient::LogHash(hash) => of_log(Log::Hash(logs::write_hash(hash, writer))),
         FromClient::LogPart(part) => of_log(Log::Part(logs::write_part(part, writer))),
+        FromClient::Token(token) => Message::Token(writer.text(token, TOKEN)),
     };
     proto::FromClientFrame { message: Some(message) }
 }
@@ -48,6 +49,7 @@ pub(super) fn read(frame: proto::FromClientFrame, reader: &mut Reader) -> Result
         Message::Submit(submit) => FromClient::Submit(read_submit(submit, reader)?),
         Message::Acknowledge(counter) => FromClient::Acknowledge(Counter(counter)),
         Message::Ping(number) => FromClient::Ping(number),
+        Message::Token(token) => FromClient::Token(reader.text(token, TOKEN)?),
         Message::Member(member) => match member.log {
             None => FromClient::Applied(reader.timestamp(member.applied_near, member.applied)?),
             Some(Log::Hash(hash)) => FromClient::LogHash(logs::read_hash(hash, reader)?),

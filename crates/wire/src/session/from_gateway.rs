@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use iolite_values::{Counter, StoreIncarnation};
+use iolite_values::{ClientId, Counter, StoreIncarnation};
 
 use crate::DecodeError;
 use crate::centres::read_name;
@@ -22,6 +22,9 @@ pub(super) fn write(message: &FromGateway, writer: &mut Writer) -> proto::FromGa
             clock_micros: welcome.clock_micros,
             centre: welcome.centre.as_ref().map(|name| name.as_str().to_owned()).unwrap_or_default(),
             moved: welcome.moved,
+            client: welcome.client.0.to_bytes().to_vec(),
+            subject: welcome.subject.map(|subject| subject.to_bytes().to_vec()).unwrap_or_default(),
+            token_left_ms: welcome.token_left.map(millis),
         }),
         FromGateway::SchemaWanted => Message::SchemaWanted(proto::SchemaWanted {}),
         FromGateway::Advance(advance) => Message::Advance(advance::write(advance, writer)),
@@ -30,6 +33,7 @@ pub(super) fn write(message: &FromGateway, writer: &mut Writer) -> proto::FromGa
         FromGateway::LogWanted(part) => to_member(ToMember::Wanted(logs::write_part(part, writer))),
         FromGateway::LogDiffers(hash) => to_member(ToMember::Differs(logs::write_hash(hash, writer))),
         FromGateway::Stored(counter) => Message::Stored(counter.0),
+        FromGateway::Renewed(left) => Message::RenewedMs(millis(*left)),
     };
     proto::FromGatewayFrame { message: Some(message) }
 }
@@ -43,17 +47,25 @@ pub(super) fn read(frame: proto::FromGatewayFrame, reader: &mut Reader) -> Resul
             clock_micros: welcome.clock_micros,
             centre: read_name(&welcome.centre)?,
             moved: welcome.moved,
+            client: ClientId(identity(&welcome.client)?),
+            subject: if welcome.subject.is_empty() { None } else { Some(identity(&welcome.subject)?) },
+            token_left: welcome.token_left_ms.map(Duration::from_millis),
         }),
         Message::SchemaWanted(proto::SchemaWanted {}) => FromGateway::SchemaWanted,
         Message::Advance(advance) => FromGateway::Advance(advance::read(advance, reader)?),
         Message::Pong(number) => FromGateway::Pong(number),
         Message::Stored(counter) => FromGateway::Stored(Counter(counter)),
+        Message::RenewedMs(left) => FromGateway::Renewed(Duration::from_millis(left)),
         Message::Goodbye(goodbye) => FromGateway::Goodbye(read_goodbye(goodbye, reader)?),
         Message::Member(member) => match required(member.message, "nothing is said to a member")? {
             ToMember::Wanted(part) => FromGateway::LogWanted(logs::read_part(part, reader)?),
             ToMember::Differs(hash) => FromGateway::LogDiffers(logs::read_hash(hash, reader)?),
         },
     })
+}
+
+pub(crate) fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 fn to_member(message: ToMember) -> Message {
@@ -71,6 +83,7 @@ pub(crate) fn write_goodbye(goodbye: &Goodbye, writer: &mut Writer) -> proto::Go
         GoodbyeReason::Slow => Field::Slow,
         GoodbyeReason::Replaced => Field::Replaced,
         GoodbyeReason::Unavailable => Field::Unavailable,
+        GoodbyeReason::OtherUser => Field::OtherUser,
     };
     proto::Goodbye {
         reason: reason.into(),
@@ -93,6 +106,7 @@ pub(crate) fn read_goodbye(goodbye: proto::Goodbye, reader: &Reader) -> Result<G
         Field::Slow => GoodbyeReason::Slow,
         Field::Replaced => GoodbyeReason::Replaced,
         Field::Unavailable => GoodbyeReason::Unavailable,
+        Field::OtherUser => GoodbyeReason::OtherUser,
     };
     let retry_after = match (goodbye.retry_after_s, goodbye.retry_after_ns) {
         (None, 0) => None,

@@ -13,7 +13,7 @@ use iolite_wire::objects::{
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use super::session::goodbye;
+use super::session::{goodbye, whole_millis};
 use super::values::id;
 
 fn object() -> impl Strategy<Value = ObjectName> {
@@ -157,6 +157,7 @@ pub fn from_device() -> BoxedStrategy<FromDevice> {
         (object(), epoch()).prop_map(|(object, epoch)| FromDevice::Missing { object, epoch }),
         any::<u64>().prop_map(|number| FromDevice::Ping { number }),
         (any::<u64>(), part()).prop_map(|(number, part)| FromDevice::Part { number, part }),
+        ".{0,8}".prop_map(FromDevice::Token),
     ]
     .boxed()
 }
@@ -191,13 +192,14 @@ pub fn peer() -> BoxedStrategy<PeerMessage> {
 }
 
 pub fn to_device() -> BoxedStrategy<ToDevice> {
-    let welcome = (any::<u32>(), id(), node(), node(), any::<u64>());
-    let welcome = welcome.prop_map(|(version, store, device, server, lapses)| DeviceWelcome {
+    let welcome = (any::<u32>(), id(), node(), node(), any::<u64>(), prop::option::of(whole_millis()));
+    let welcome = welcome.prop_map(|(version, store, device, server, lapses, token_left)| DeviceWelcome {
         version: ProtocolVersion(version),
         store: StoreIncarnation(store),
         device,
         server,
         lapses,
+        token_left,
     });
     let told = prop_oneof![
         placed().prop_map(TrackAnswer::Found),
@@ -218,6 +220,7 @@ pub fn to_device() -> BoxedStrategy<ToDevice> {
         goodbye().prop_map(ToDevice::Goodbye),
         any::<u64>().prop_map(|number| ToDevice::Pong { number }),
         (any::<u64>(), part()).prop_map(|(number, part)| ToDevice::Part { number, part }),
+        prop::option::of(whole_millis()).prop_map(ToDevice::Renewed),
     ]
     .boxed()
 }

@@ -2,7 +2,8 @@
 
 use iolite_values::{ClientId, Counter, DeviceSecret, SchemaHash, StoreIncarnation, TransactionId};
 use iolite_wire::client_storage::{
-    EndedAs, MutationStatus, StoredEnd, StoredInterest, StoredLog, StoredLogCall, StoredMeta, StoredMutation, StoredRow,
+    Bound, EndedAs, MutationStatus, StoredEnd, StoredInterest, StoredLog, StoredLogCall, StoredMeta, StoredMutation,
+    StoredRow,
 };
 use iolite_wire::journal::{
     CheckpointChunk, CheckpointClient, CheckpointCommit, CheckpointMeta, CheckpointRow, Completed, CompletedDecision,
@@ -160,14 +161,16 @@ pub fn stored_interest() -> BoxedStrategy<StoredInterest> {
 pub fn stored_meta() -> BoxedStrategy<StoredMeta> {
     let parts = (client(), counter(), option::of(id()), timestamp(), counter(), ".{0,8}", any::<[u8; 16]>());
     let known = (option::of(any::<[u8; 16]>()), any::<bool>(), option::of(counter()), option::of(token()));
-    (parts, known)
+    let bound = option::of((client(), option::of(id())).prop_map(|(client, subject)| Bound { client, subject }));
+    (parts, known, bound)
         .prop_map(
             |(
                 (client, next_counter, store, at, acknowledged, user, schema),
                 (secret, others_know_client, unsent_after, centre_token),
+                bound,
             )| {
                 StoredMeta {
-                    client,
+                    device: client,
                     next_counter,
                     store: store.map(StoreIncarnation),
                     at,
@@ -178,6 +181,7 @@ pub fn stored_meta() -> BoxedStrategy<StoredMeta> {
                     others_know_client,
                     unsent_after,
                     centre_token,
+                    bound,
                 }
             },
         )

@@ -84,6 +84,7 @@ pub fn from_client() -> BoxedStrategy<FromClient> {
         1 => timestamp().prop_map(FromClient::Applied),
         1 => log_hash().prop_map(FromClient::LogHash),
         1 => log_part().prop_map(FromClient::LogPart),
+        1 => ".{0,8}".prop_map(FromClient::Token),
     ]
     .boxed()
 }
@@ -166,9 +167,9 @@ fn advance() -> impl Strategy<Value = Advance> {
 }
 
 pub fn goodbye() -> impl Strategy<Value = Goodbye> {
-    use GoodbyeReason::{Limit, Protocol, Replaced, Schema, Slow, Unauthorized, Unavailable, Version};
-    let reason =
-        prop::sample::select(vec![Version, Unauthorized, Schema, Protocol, Limit, Slow, Replaced, Unavailable]);
+    use GoodbyeReason::{Limit, OtherUser, Protocol, Replaced, Schema, Slow, Unauthorized, Unavailable, Version};
+    let all = vec![Version, Unauthorized, Schema, Protocol, Limit, Slow, Replaced, Unavailable, OtherUser];
+    let reason = prop::sample::select(all);
     let duration = (any::<u64>(), 0u32..1_000_000_000).prop_map(|(s, ns)| Duration::new(s, ns));
     (reason, ".{0,8}", option::of(duration)).prop_map(|(reason, message, retry_after)| Goodbye {
         reason,
@@ -177,17 +178,25 @@ pub fn goodbye() -> impl Strategy<Value = Goodbye> {
     })
 }
 
+pub fn whole_millis() -> impl Strategy<Value = Duration> {
+    any::<u64>().prop_map(Duration::from_millis)
+}
+
 pub fn from_gateway() -> BoxedStrategy<FromGateway> {
     let clock = option::of(any::<u64>());
     let centre = option::of(super::centres::name());
-    let parts = (version(), id(), any::<bool>(), clock, centre, any::<bool>());
-    let welcome = parts.prop_map(|(version, store, resumed, clock_micros, centre, moved)| Welcome {
+    let user = (id(), option::of(id()), option::of(whole_millis()));
+    let parts = (version(), id(), any::<bool>(), clock, centre, any::<bool>(), user);
+    let welcome = parts.prop_map(|(version, store, resumed, clock_micros, centre, moved, user)| Welcome {
         version,
         store: StoreIncarnation(store),
         resumed,
         clock_micros,
         centre,
         moved,
+        client: ClientId(user.0),
+        subject: user.1,
+        token_left: user.2,
     });
     prop_oneof![
         1 => welcome.prop_map(FromGateway::Welcome),
@@ -195,6 +204,7 @@ pub fn from_gateway() -> BoxedStrategy<FromGateway> {
         6 => advance().prop_map(FromGateway::Advance),
         1 => any::<u32>().prop_map(FromGateway::Pong),
         1 => counter().prop_map(FromGateway::Stored),
+        1 => whole_millis().prop_map(FromGateway::Renewed),
         1 => goodbye().prop_map(FromGateway::Goodbye),
     ]
     .boxed()

@@ -121,6 +121,7 @@ fn from_device() -> Vec<FromDevice> {
         FromDevice::Missing { object: object("User", "ann"), epoch: ObjectEpoch(2) },
         FromDevice::Ping { number: 10 },
         FromDevice::Part { number: 11, part: part() },
+        FromDevice::Token("a.b.c".into()),
     ]
 }
 
@@ -158,6 +159,7 @@ fn to_device() -> Vec<ToDevice> {
             device: device(),
             server: server(),
             lapses: 1,
+            token_left: Some(Duration::from_secs(900)),
         }),
         ToDevice::Run { number: 1, rpc: rpc() },
         ToDevice::Answer { number: 2, answer: Answer::Returned(vec![0xf6]) },
@@ -172,6 +174,8 @@ fn to_device() -> Vec<ToDevice> {
         ToDevice::Goodbye(goodbye),
         ToDevice::Pong { number: 8 },
         ToDevice::Part { number: 9, part: part() },
+        ToDevice::Renewed(Some(Duration::from_secs(900))),
+        ToDevice::Renewed(None),
     ]
 }
 
@@ -209,6 +213,7 @@ pub fn all() -> Vec<(&'static str, &'static str, Content)> {
         ("object_callers", "a cycle", from_answers(vec![round])),
         to("device_welcome", "a welcome", 0),
         to("device_run", "a call", 1),
+        to("device_renewed", "another token", 14),
         to("device_hold", "an object to hold", 3),
         to("device_serve", "an epoch is committed", 4),
         to("device_told", "an object was there", 6),

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use iolite_values::{Attempt, Counter, Id, Interest, Level, Operation, Row, Timestamp, TransactionId};
+use iolite_values::{Attempt, ClientId, Counter, Id, Interest, Level, Operation, Row, Timestamp, TransactionId};
 use iolite_wire::client_storage::{
-    MutationStatus, StoredInterest, StoredLog, StoredLogCall, StoredMeta, StoredMutation, StoredRow,
+    Bound, MutationStatus, StoredInterest, StoredLog, StoredLogCall, StoredMeta, StoredMutation, StoredRow,
 };
 use iolite_wire::journal::{
     CheckpointChunk, CheckpointClient, CheckpointCommit, CheckpointMeta, CheckpointRow, Completed, CompletedDecision,
@@ -71,7 +71,7 @@ pub fn mutation(status: MutationStatus, ticket: Option<Id>) -> StoredMutation {
 
 fn meta(store: Option<iolite_values::StoreIncarnation>) -> StoredMeta {
     StoredMeta {
-        client: client(),
+        device: client(),
         next_counter: Counter(43),
         store,
         at: time(0),
@@ -82,6 +82,7 @@ fn meta(store: Option<iolite_values::StoreIncarnation>) -> StoredMeta {
         others_know_client: store.is_none(),
         unsent_after: None,
         centre_token: None,
+        bound: store.map(|_| Bound { client: client(), subject: None }),
     }
 }
 
@@ -193,11 +194,13 @@ fn client_storage() -> Vec<(&'static str, &'static str, Content)> {
         ("stored_interest", "three ranges and a cell", Content::Interest(interests.collect())),
         (
             "stored_meta",
-            "with a store, without, of a device that sent nothing after a call, and of one of several data centres",
+            "with a store, without, of a device that sent nothing after a call, of one of several data centres, and of a user",
             {
                 let unsent = StoredMeta { unsent_after: Some(Counter(40)), ..meta(Some(store())) };
                 let moving = StoredMeta { centre_token: Some(token()), ..meta(Some(store())) };
-                Content::Meta(vec![meta(Some(store())), meta(None), unsent, moving])
+                let of_user = Bound { client: ClientId(Id::from_u128(0x7b)), subject: Some(Id::from_u128(0x7c)) };
+                let of_user = StoredMeta { bound: Some(of_user), ..meta(Some(store())) };
+                Content::Meta(vec![meta(Some(store())), meta(None), unsent, moving, of_user])
             },
         ),
     ]

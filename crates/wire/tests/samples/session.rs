@@ -71,12 +71,12 @@ fn every_outcome() -> Vec<Outcome> {
 }
 
 fn every_goodbye() -> Vec<FromGateway> {
-    use GoodbyeReason::{Limit, Protocol, Replaced, Schema, Slow, Unauthorized, Unavailable, Version};
+    use GoodbyeReason::{Limit, OtherUser, Protocol, Replaced, Schema, Slow, Unauthorized, Unavailable, Version};
     let reasons = [Version, Unauthorized, Schema, Protocol, Limit, Slow, Replaced];
     let goodbye = |reason| FromGateway::Goodbye(Goodbye { reason, message: "because".into(), retry_after: None });
     let later = Some(Duration::new(3, 500_000_000));
     let unavailable = Goodbye { reason: Unavailable, message: "the server stops".into(), retry_after: later };
-    reasons.into_iter().map(goodbye).chain([FromGateway::Goodbye(unavailable)]).collect()
+    reasons.into_iter().map(goodbye).chain([FromGateway::Goodbye(unavailable), goodbye(OtherUser)]).collect()
 }
 
 /// What a busy counter costs: the second frame of each is what every further one is like.
@@ -136,6 +136,15 @@ pub fn log_members() -> Advance {
     Advance { members: vec![whole, changed], ..advance(Vec::new()) }
 }
 
+fn small() -> Vec<FromClient> {
+    vec![
+        FromClient::Acknowledge(Counter(42)),
+        FromClient::Ping(7),
+        FromClient::Schema("{\"tables\":{}}".into()),
+        FromClient::Token("a.b.c".into()),
+    ]
+}
+
 pub fn all() -> Vec<(&'static str, &'static str, Content)> {
     let from_client = Content::FromClient;
     let from_gateway = Content::FromGateway;
@@ -147,17 +156,23 @@ pub fn all() -> Vec<(&'static str, &'static str, Content)> {
         clock_micros,
         centre: None,
         moved: false,
+        client: ClientId(Id::from_u128(9)),
+        subject: None,
+        token_left: None,
+    };
+    let of_user = Welcome {
+        subject: Some(Id::from_u128(5 << 120)),
+        token_left: Some(Duration::from_secs(900)),
+        ..welcome.clone()
     };
     let moved = Welcome { resumed: false, centre: Some(token().at), moved: true, ..welcome.clone() };
     let interests = || {
         let all = Interest::Range { table: table(), range: KeyRange::all() };
         vec![(1, Interest::Cell(cell("chair"))), (2, all), (300, Interest::Cell(cell("chair")))]
     };
-    let small =
-        vec![FromClient::Acknowledge(Counter(42)), FromClient::Ping(7), FromClient::Schema("{\"tables\":{}}".into())];
     let ids = vec![SubscriptionId(0), SubscriptionId(300)];
     vec![
-        ("from_client_frame", "acknowledge, ping, schema", from_client(small)),
+        ("from_client_frame", "acknowledge, ping, schema, another token", from_client(small())),
         ("from_gateway_frame", "pong, stored", {
             from_gateway(vec![FromGateway::Pong(7), FromGateway::Stored(Counter(300))])
         }),
@@ -177,7 +192,10 @@ pub fn all() -> Vec<(&'static str, &'static str, Content)> {
         }),
         ("unsubscribe", "two subscriptions ended", from_client(vec![FromClient::Unsubscribe(ids)])),
         ("submit", "an increment, one more with a read, an abort", from_client(two_submits())),
-        ("welcome", "a session resumed", from_gateway(vec![FromGateway::Welcome(welcome)])),
+        ("welcome", "a session resumed; one of a user, and another token of theirs", {
+            let renewed = FromGateway::Renewed(Duration::from_secs(3600));
+            from_gateway(vec![FromGateway::Welcome(welcome), FromGateway::Welcome(of_user), renewed])
+        }),
         ("centre_token", "a hello at another data centre", from_client(vec![hello_elsewhere()])),
         ("centre_clock", "a welcome at another data centre, and how far it is", {
             let advance = FromGateway::Advance(Advance { clock: token().clock, ..advance(Vec::new()) });

@@ -76,6 +76,8 @@ pub enum ConfigProblem {
     Centre(#[from] super::centre::CentreProblem),
     #[error(transparent)]
     Objects(#[from] super::objects::ObjectsProblem),
+    #[error(transparent)]
+    Tokens(#[from] super::tokens::TokensProblem),
     #[error("`origins`: {0}")]
     Origin(#[from] NotAnOrigin),
     #[error("there is no replica {} in the cluster's file: add it, or correct the number", id.0)]

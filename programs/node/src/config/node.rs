@@ -16,7 +16,9 @@ use super::blobs::{BlobsConfig, BlobsTable};
 use super::centre::{CentreConfig, CentreProblem, CentreTable};
 use super::cluster::Cluster;
 use super::error::{ConfigError, ConfigProblem, read};
+use super::key_address::KeyAddress;
 use super::objects::{ObjectsConfig, ObjectsProblem, ObjectsTable};
+use super::tokens::{TokensConfig, TokensProblem, TokensTable};
 use crate::Directory;
 use crate::data_directory::is_data_directory;
 use crate::names::{FIRST_NUMBER_OF_COMMANDS, NodeRole};
@@ -54,7 +56,7 @@ pub struct Faults {
 #[derive(Clone, Debug)]
 pub enum RoleConfig {
     Store(StoreConfig),
-    Gateway(GatewayConfig),
+    Gateway(Box<GatewayConfig>),
 }
 
 /// A replica of one shard.
@@ -74,8 +76,10 @@ pub struct StoreConfig {
 pub struct GatewayConfig {
     pub id: CoordinatorId,
     pub listen: SocketAddr,
-    /// The file of the token with which clients are let in; made if it is missing.
+    /// The file of the operator's token; made if it is missing. Clients are let in by it, too, unless there are [`GatewayConfig::tokens`].
     pub token: PathBuf,
+    /// The tokens of users, by which clients are let in.
+    pub tokens: Option<TokensConfig>,
     /// Whether pages and programs of this machine are told the token, at `/iolite.json`: for development.
     pub tells_token: bool,
     /// The folder of the app's page.
@@ -196,6 +200,8 @@ pub struct GatewayTable {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub origins: Vec<String>,
     pub schemas: Schemas,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<TokensTable>,
 }
 
 impl NodeConfig {
@@ -243,11 +249,11 @@ impl NodeConfig {
             (None, Some(gateway)) => {
                 let objects = file.objects.map(ObjectsConfig::of).transpose()?;
                 let centre = file.centre.map(|centre| CentreConfig::of(centre, folder).map(Box::new)).transpose()?;
-                RoleConfig::Gateway(GatewayConfig {
-                    centre,
-                    objects,
-                    ..GatewayConfig::of(gateway, file.blobs, folder)?
-                })
+                let gateway = GatewayConfig::of(gateway, file.blobs, folder)?;
+                if centre.is_some() && gateway.tokens.as_ref().is_some_and(|tokens| tokens.settings.anonymous) {
+                    return Err(TokensProblem::AnonymousInCentre.into());
+                }
+                RoleConfig::Gateway(Box::new(GatewayConfig { centre, objects, ..gateway }))
             }
             (None, None) => return Err(ConfigProblem::NoRole),
             (Some(_), Some(_)) => return Err(ConfigProblem::TwoRoles),
@@ -321,8 +327,25 @@ impl GatewayConfig {
         let origins = Origins::new(&table.origins)?;
         let blobs = blobs.map(|blobs| BlobsConfig::of(blobs, folder)).transpose()?;
         let GatewayTable { listen, tells_token, schemas, .. } = table;
+        let tokens = table.tokens.map(|tokens| TokensConfig::of(tokens, folder)).transpose()?;
+        if tokens.is_some() && tells_token {
+            return Err(TokensProblem::ToldToken.into());
+        }
         let (secrets, centre, objects) = (Vec::new(), None, None);
-        Ok(GatewayConfig { id, listen, token, tells_token, app, secrets, origins, schemas, blobs, centre, objects })
+        Ok(GatewayConfig {
+            id,
+            listen,
+            token,
+            tokens,
+            tells_token,
+            app,
+            secrets,
+            origins,
+            schemas,
+            blobs,
+            centre,
+            objects,
+        })
     }
 
     /// This file, the token and these, each with the folder that it is in.
@@ -333,10 +356,16 @@ impl GatewayConfig {
             }
             self.secrets.extend(blobs.trace.clone());
         }
-        for secret in more.chain([file.to_owned(), self.token.clone()]) {
+        let keys: Vec<PathBuf> = self.tokens.iter().flat_map(TokensConfig::secrets).collect();
+        for secret in more.chain([file.to_owned(), self.token.clone()]).chain(keys) {
             let folder = secret.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
             self.secrets.extend([folder.to_owned(), secret.clone()]);
         }
+    }
+
+    /// Where the issuer of tokens publishes its keys, if there is such an address.
+    pub(crate) fn key_address(&self) -> Option<&KeyAddress> {
+        self.tokens.as_ref().and_then(|tokens| tokens.key_address.as_ref())
     }
 
     /// The app's folder, if there is one, without what is secret. A gateway that tells its token is for this machine, and so are its files then.
@@ -365,6 +394,9 @@ mod tests {
         NodeConfig::of(file, directory, Path::new("/etc/iolite")).map_err(|problem| problem.to_string())
     }
 
+    const TOKENS: &str =
+        "[gateway.tokens]\nissuer = \"a\"\naudience = \"b\"\nrights = \"open\"\njwks = \"https://a.example/keys\"\n";
+
     #[test]
     fn a_store_listens_where_the_cluster_says_and_its_paths_are_beside_its_file() {
         let config = node("cluster = \"c\"\ncertificates = \"tls\"\n[store]\nnumber = 0\ndata = \"data\"").unwrap();
@@ -372,6 +404,27 @@ mod tests {
         let RoleConfig::Store(store) = config.role else { panic!("a store") };
         assert_eq!((store.listen, store.data), (vec!["10.0.0.1:7800".into()], PathBuf::from("/etc/iolite/data")));
         assert_eq!(store.durability, Durability::Fsync);
+    }
+
+    #[test]
+    fn the_page_on_tokens_has_a_file_that_works_and_all_settings() {
+        let page = include_str!("../../../../docs/operations.md");
+        let section = page.split_once("\n## Tokens\n").expect("the section").1.split_once("\n## ").expect("the next").0;
+        let text = section.split_once("```toml\n").expect("a file").1.split_once("```").expect("its end").0;
+        let RoleConfig::Gateway(gateway) = node(text).expect("it works").role else { panic!("a gateway") };
+        let tokens = gateway.tokens.expect("it has tokens");
+        assert_eq!((tokens.keys.len(), tokens.settings.claims.len(), tokens.settings.anonymous), (2, 4, true));
+        assert_eq!(tokens.keys[0].file, PathBuf::from("/etc/iolite/sign-in.secret"));
+        // A setting that is missing from the list is written with all others, and looked for on the page.
+        let table: NodeFile = toml::from_str(text).expect("it was read");
+        let mut table = table.gateway.and_then(|gateway| gateway.tokens).expect("it has tokens");
+        table.jwks = Some("https://sign-in.example.org/keys".into());
+        let written = toml::Table::try_from(table).expect("it can be written");
+        let listed = |name: &str| {
+            section.lines().any(|line| line.split('|').nth(1).is_some_and(|cell| cell.contains(&format!("`{name}`"))))
+        };
+        let missing: Vec<&String> = written.keys().filter(|name| !listed(name)).collect();
+        assert!(missing.is_empty() && written.len() == 8, "{missing:?} of {}", written.len());
     }
 
     #[test]
@@ -402,6 +455,10 @@ mod tests {
                 "a move of an object would wait for other data centres",
             ),
             (format!("{head}{store}[centre]\ngroup = \"shop\"\nname = \"eu\""), "[centre] is for gateways"),
+            (
+                format!("{head}{}tells_token = true\n{TOKENS}", gateway.replace("4032", "0")),
+                "the token is the operator's then",
+            ),
             (format!("{head}[store]\nnumber = 0\ndata = \"d\"\ndurable = \"yes\""), "unknown field `durable`"),
         ] {
             let error = node(&text).map(drop).expect_err(told);

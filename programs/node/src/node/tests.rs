@@ -32,6 +32,7 @@ fn node(checkpoint_bytes_min: u64) -> Node {
         schemas: SchemaPolicy::Grow,
         limits: Limits::default(),
         broken: Broken::Nothing,
+        fresh_key: [0; 32],
         has_blob_store: false,
         without: Without::Nothing,
     });
@@ -184,6 +185,7 @@ fn perform_in_a_turn(node: &mut Node, journal: &mut Journal<MemoryDisk>) {
             NodeOutput::Message(..)
             | NodeOutput::Close(_)
             | NodeOutput::Blobs(..)
+            | NodeOutput::Access(..)
             | NodeOutput::ToSweeper(..)
             | NodeOutput::Tracking(_)
             | NodeOutput::Centre(_) => {

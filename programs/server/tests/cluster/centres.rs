@@ -51,7 +51,7 @@ fn open_with(centre: &Local, others: &[&Local]) -> Client {
             tx.at(Page::NAMES, PAGE.to_owned()).insert(name)
         });
     let options = Options::new().mutators(mutators).centres(others.iter().map(|other| [other.sync_url(0)]));
-    Client::connect(&centre.sync_url(0), &centre.token(), app(), options).expect("in memory")
+    Client::connect(&centre.sync_url(0), centre.token(), app(), options).expect("in memory")
 }
 
 fn hit(client: &Client, name: &str) -> MutationHandle {
@@ -92,7 +92,7 @@ async fn three_data_centres_come_to_the_same_after_some_were_killed() {
     let [mut eu, mut us, asia] =
         ["eu", "us", "asia"].map(|name| Local::made(centres.centre(name).expect("made").clone()));
     let orders = schema().with::<Order>().build().expect("valid");
-    let strong = Client::connect(&eu.sync_url(0), &eu.token(), orders, Options::new()).expect("in memory");
+    let strong = Client::connect(&eu.sync_url(0), eu.token(), orders, Options::new()).expect("in memory");
     let refused = timeout(PATIENCE, strong.online()).await.expect("in time").expect_err("it does not merge");
     assert!(format!("{refused:?}").contains("table \\\"orders\\\" does not merge"), "{refused:?}");
     let clients = [&eu, &us, &asia].map(open);

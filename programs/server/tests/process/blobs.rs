@@ -32,7 +32,7 @@ pub fn options() -> Options {
 /// As of a device, whose storage outlives its client.
 fn open_in(server: &Dev, folder: &Path) -> Client {
     let options = options().storage(Storage::Directory(folder.to_owned()));
-    Client::connect(&server.sync_url(), &server.token(), app(), options).expect("its own storage")
+    Client::connect(&server.sync_url(), server.token(), app(), options).expect("its own storage")
 }
 
 /// Between 100 and 700 KiB, of which no two chunks are equal.
@@ -80,7 +80,7 @@ async fn photos_beside_kills(rounds: i64, seed: u64) {
         }
     }
     until_sent(&client).await;
-    let reader = Client::connect(&server.sync_url(), &server.token(), app(), options()).expect("in memory");
+    let reader = Client::connect(&server.sync_url(), server.token(), app(), options()).expect("in memory");
     timeout(PATIENCE, reader.online()).await.expect("in time").expect("let in");
     let photos = reader.read(View::Confirmed, |tx| tx.all::<Photo>()).await.expect("it can be read");
     assert_eq!(photos.iter().map(|photo| photo.number).collect::<Vec<_>>(), (0..rounds).collect::<Vec<_>>());

@@ -27,7 +27,7 @@ fn write(tx: &mut Transaction, title: &str) -> iolite::Result<()> {
 fn open(server: &Dev, device: &Path) -> Client {
     let mutators = Mutators::new().with("write", |tx, title: String| write(tx, &title));
     let options = Options::new().mutators(mutators).directory(device);
-    Client::connect(&server.sync_url(), &server.token(), schema(), options).expect("an earlier device opens")
+    Client::connect(&server.sync_url(), server.token(), schema(), options).expect("an earlier device opens")
 }
 
 /// Title, votes and body of each note.

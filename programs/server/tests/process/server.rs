@@ -12,8 +12,7 @@ fn schema() -> Schema {
 
 fn open(server: &Dev) -> Client {
     let mutators = Mutators::new().with("mark", |tx, name: String| tx.insert("marks", &name, []));
-    Client::connect(&server.sync_url(), &server.token(), schema(), Options::new().mutators(mutators))
-        .expect("in memory")
+    Client::connect(&server.sync_url(), server.token(), schema(), Options::new().mutators(mutators)).expect("in memory")
 }
 
 /// Keeps all marks on the device, so that a mutation that looks for one runs without a connection too.

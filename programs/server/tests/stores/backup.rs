@@ -64,7 +64,7 @@ fn tally_of(tx: &mut iolite::Transaction<'_>) -> iolite::Result<String> {
 }
 
 fn open(cluster: &Local, gateway: usize, options: Options) -> Client {
-    Client::connect(&cluster.sync_url(gateway), &cluster.token(), schema(), options.mutators(mutators())).expect("new")
+    Client::connect(&cluster.sync_url(gateway), cluster.token(), schema(), options.mutators(mutators())).expect("new")
 }
 
 /// Two shards, that cut the accounts in halves.

@@ -178,7 +178,9 @@ fn wait_for(command: &mut Command) -> (Child, u16, String) {
         let line = lines.next().expect("it says where it is").expect("it is text");
         line.split_whitespace().next_back().unwrap_or_default().to_owned()
     };
-    let (address, token) = (last_word(), last_word());
+    let (address, second) = (last_word(), last_word());
+    // With tokens the second line names their issuer, and the third one has the operator's token.
+    let token = if second.ends_with('"') { last_word() } else { second };
     let port = address.trim_end_matches('/').rsplit(':').next().and_then(|port| port.parse().ok());
     (child, port.unwrap_or_else(|| panic!("{address:?} names no port")), token)
 }

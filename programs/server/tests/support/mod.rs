@@ -10,4 +10,5 @@ pub mod mutation;
 pub mod objects;
 #[path = "../../../../sdks/rust/tests/sockets/raw_session.rs"]
 pub mod raw_session;
+pub mod tokens;
 pub mod up;

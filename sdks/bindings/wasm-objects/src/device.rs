@@ -9,7 +9,7 @@ use std::time::Duration;
 use iolite_machine::{Instant, Machine, Now, WallTime};
 use iolite_objects::limits::STATE_BYTES_MAX;
 use iolite_objects::{
-    Broken, Call, Device as Machinery, DeviceInput, DeviceSettings, Ended, FromApp, Placing, RunId, Ticket,
+    Broken, Call, Device as Machinery, DeviceInput, DeviceSettings, Ended, FromApp, Placing, RunId, Ticket, TokenSource,
 };
 use iolite_values::{Id, ObjectName};
 use iolite_wire::limits::{Limit, METHOD, OBJECT_BYTES, REASON};
@@ -34,7 +34,7 @@ pub struct Device {
 
 #[wasm_bindgen]
 impl Device {
-    /// `device` and `kernel` are ids: drawn once, and drawn for this process.
+    /// `device` and `kernel` are ids: drawn once, and drawn for this process. Without a token the device asks for it: `TokenWanted`.
     ///
     /// # Errors
     /// A text that is no id.
@@ -47,7 +47,7 @@ impl Device {
         classes: &Classes,
         device: &str,
         kernel: &str,
-        token: &str,
+        token: Option<String>,
         serves: bool,
         resumed: Option<Resumed>,
         monotonic_ms: f64,
@@ -57,7 +57,7 @@ impl Device {
         let settings = DeviceSettings {
             device: id(device)?,
             kernel: id(kernel)?,
-            token: token.to_owned(),
+            token: token.map_or(TokenSource::Asked, TokenSource::Fixed),
             serves,
             resumed: resumed.map(|resumed| resumed.all),
             classes: classes.all.clone(),
@@ -79,6 +79,18 @@ impl Device {
     #[wasm_bindgen(js_name = linkLost)]
     pub fn link_lost(&mut self) {
         self.handle(DeviceInput::LinkLost);
+    }
+
+    /// Answers `TokenWanted`.
+    #[wasm_bindgen(js_name = setToken)]
+    pub fn set_token(&mut self, token: String) {
+        self.handle(DeviceInput::Token(token));
+    }
+
+    /// Answers `TokenWanted`: there is no token now, for this reason.
+    #[wasm_bindgen(js_name = tokenFailed)]
+    pub fn token_failed(&mut self, message: String) {
+        self.handle(DeviceInput::TokenFailed(message));
     }
 
     /// Takes a frame of the server.

@@ -30,9 +30,13 @@ pub enum OutputKind {
     Created,
     /// The ticket; whether there is such an object; the failure, or `undefined`.
     Found,
-    /// The device; its life, and the store under which it has that.
+    /// The device with its life, its name; its life, and the store under which it has that.
     LinkOpen,
     LinkLost,
+    /// Why there is no good token, for people. The device asks for another one by itself.
+    LinkRefused,
+    /// JavaScript is to give a token, or to say that it has none.
+    TokenWanted,
     /// Why the server has sent the device away, for people.
     LinkEnded,
     /// A frame that could not be written, for people. It is a bug.
@@ -55,6 +59,8 @@ pub(crate) fn output(output: DeviceOutput) -> Array {
             array(OutputKind::LinkOpen, &[device, life, store])
         }
         DeviceOutput::Link(LinkState::Lost) => array(OutputKind::LinkLost, &[]),
+        DeviceOutput::Link(LinkState::Refused(problem)) => array(OutputKind::LinkRefused, &[problem.into()]),
+        DeviceOutput::TokenWanted => array(OutputKind::TokenWanted, &[]),
         DeviceOutput::Link(LinkState::Ended(goodbye)) => array(OutputKind::LinkEnded, &[goodbye.message.into()]),
     }
 }

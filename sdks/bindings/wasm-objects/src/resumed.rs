@@ -1,10 +1,11 @@
 //! The life and the objects that an earlier process of the node has left, as JavaScript kept them.
 
 use iolite_objects::{KeptObject, Resumed as Machinery};
-use iolite_values::{NodeLife, ObjectEpoch, StoreIncarnation};
+use iolite_values::{NodeId, NodeName, ObjectEpoch, StoreIncarnation};
 use wasm_bindgen::prelude::*;
 
 use crate::device::{id, object};
+use crate::failure::bad_arguments;
 
 /// A life that a device is started with.
 #[wasm_bindgen]
@@ -14,14 +15,17 @@ pub struct Resumed {
 
 #[wasm_bindgen]
 impl Resumed {
-    /// `connections`: at least as many as the earlier processes have made.
+    /// `node` is a device in its life, as `LinkOpen` tells it. `connections`: at least as many as the earlier processes have made.
     ///
     /// # Errors
-    /// A store that is no id.
+    /// A node that is no device, and a store that is no id.
     #[wasm_bindgen(constructor)]
-    pub fn new(life: f64, store: &str, connections: f64) -> Result<Resumed, JsValue> {
-        let (life, store, connections) = (NodeLife(life as u64), StoreIncarnation(id(store)?), connections as u64);
-        Ok(Resumed { all: Machinery { life, store, connections, kept: Vec::new(), left: Vec::new() } })
+    pub fn new(node: &str, store: &str, connections: f64) -> Result<Resumed, JsValue> {
+        let Ok(NodeId { name: NodeName::Device(name), life }) = node.parse() else {
+            return Err(bad_arguments(&format!("{node:?} is no device")));
+        };
+        let (store, connections) = (StoreIncarnation(id(store)?), connections as u64);
+        Ok(Resumed { all: Machinery { name, life, store, connections, kept: Vec::new(), left: Vec::new() } })
     }
 
     /// Adds an object that JavaScript has made again, with the epoch that came with its state.

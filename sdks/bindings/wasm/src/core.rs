@@ -148,4 +148,10 @@ impl Core {
     pub fn set_token(&mut self, token: &str, monotonic_ms: f64) {
         self.role.set_token(instant(monotonic_ms), token.to_owned());
     }
+
+    /// The app has no token now, for people to read why. `TokenWanted` comes again after a while.
+    #[wasm_bindgen(js_name = tokenFailed)]
+    pub fn token_failed(&mut self, message: &str, monotonic_ms: f64) {
+        self.role.token_failed(instant(monotonic_ms), message);
+    }
 }

@@ -4,7 +4,7 @@ use std::num::NonZeroU16;
 use std::sync::Arc;
 use std::time::Duration;
 
-use iolite_client::{Client, Config, Input, TabId};
+use iolite_client::{Client, Config, Input, TabId, TokenSource};
 use iolite_machine::Machine;
 use iolite_values::{ClientId, DeviceSecret, Id, Schema};
 use js_sys::{Array, Uint8Array};
@@ -18,7 +18,7 @@ use crate::value::ticket_from_js;
 
 #[wasm_bindgen]
 impl Core {
-    /// Opens a client, which chooses among so many gateways of each data centre, and is told of changes every `batch_ms` at most. `stores_cache`: whether storage outlives it. `stored`: keys and values in turn, as they were handed out to be stored.
+    /// Opens a client, which asks for its token by `TokenWanted` if it is given none, chooses among so many gateways of each data centre, and is told of changes every `batch_ms` at most. `stores_cache`: whether storage outlives it. `stored`: keys and values in turn, as they were handed out to be stored.
     ///
     /// # Errors
     /// Codes `schema` and `storage`.
@@ -27,7 +27,7 @@ impl Core {
         schema_json: &str,
         fresh_client: &str,
         fresh_secret: &str,
-        token: &str,
+        token: Option<String>,
         user: &str,
         gateways: &[u16],
         batch_ms: u32,
@@ -44,7 +44,7 @@ impl Core {
             schema: Arc::new(schema),
             fresh_client: ClientId(fresh),
             fresh_secret: DeviceSecret(secret.to_bytes()),
-            token: token.to_owned(),
+            token: token.map_or(TokenSource::Asked, TokenSource::Fixed),
             user: user.to_owned(),
             gateways: gateways_of(gateways)?,
             batch: Duration::from_millis(batch_ms.into()),

@@ -74,6 +74,8 @@ pub enum OutputKind {
     Fetched,
     /// The name of a causal table whose conflicts are others than before.
     Conflicts,
+    /// A token is wanted: `setToken` or `tokenFailed` answers.
+    TokenWanted,
 }
 
 #[wasm_bindgen]
@@ -114,6 +116,7 @@ impl Core {
                 let log = self.log_number(&log).map_or(JsValue::UNDEFINED, JsValue::from);
                 array(OutputKind::LogMembers, [log])
             }
+            Output::TokenWanted => array(OutputKind::TokenWanted, []),
             Output::ReadOutbox => array(OutputKind::ReadOutbox, []),
             Output::Blobs(output) => of_blobs(output),
             Output::Conflicts(table) => {
@@ -290,6 +293,7 @@ fn centre_to_js(centre: &Centre) -> JsValue {
 fn refusal(reason: GoodbyeReason) -> &'static str {
     match reason {
         GoodbyeReason::Unauthorized => "unauthorized",
+        GoodbyeReason::OtherUser => "other-user",
         GoodbyeReason::Schema => "schema",
         // Only a leading tab refuses for good what it does not understand.
         GoodbyeReason::Version | GoodbyeReason::Protocol => "version",

@@ -141,6 +141,14 @@ impl Role {
         }
     }
 
+    /// Only the tab that leads asks for tokens.
+    pub(crate) fn token_failed(&mut self, now: Instant, message: &str) {
+        match self {
+            Role::Leads(client) => client.token_failed(now, message),
+            Role::Follows(_) => {}
+        }
+    }
+
     pub(crate) fn begin(&mut self, of: RunOf) -> Run {
         match self {
             Role::Leads(client) => client.begin(of),

@@ -1,5 +1,6 @@
 //! How a host is started.
 
+use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,6 +18,7 @@ use super::host_error::HostError;
 use super::host_task::{HostTask, LinkNews};
 use super::node::Node;
 use super::runner::Runner;
+use super::tokens::HostToken;
 use crate::blob_link::beside;
 use crate::client::is_address;
 use crate::embedded::embedded_with;
@@ -36,7 +38,7 @@ pub struct HostBuilder {
 
 #[derive(Debug)]
 enum At {
-    Server { url: String, token: String },
+    Server { url: String, token: HostToken },
     Embedded,
 }
 
@@ -47,7 +49,7 @@ const START_TIME: Duration = Duration::from_secs(10);
 
 impl HostBuilder {
     pub(crate) fn connect(url: &str, token: &str) -> HostBuilder {
-        HostBuilder::at(At::Server { url: url.to_owned(), token: token.to_owned() })
+        HostBuilder::at(At::Server { url: url.to_owned(), token: HostToken::Fixed(token.to_owned()) })
     }
 
     pub(crate) fn embedded() -> HostBuilder {
@@ -83,6 +85,31 @@ impl HostBuilder {
     /// when they are wanted. Only one process at a time has a name. If none is given, it is drawn.
     pub fn node(mut self, name: Id) -> HostBuilder {
         self.node = Some(name);
+        self
+    }
+
+    /// The host asks this function for tokens: before it connects, when 80 % of a token's life have passed, and when the server refuses one. So it outlives
+    /// a token: its connection goes on with the next one. The function takes the place of the token that [`Host::connect`] was given.
+    ///
+    /// All tokens have to be of one user. With a token of somebody else the host ends. A function that has failed is asked again after a while.
+    ///
+    /// ```no_run
+    /// # use iolite::objects::{Host, HostError};
+    /// # async fn fresh_token() -> Result<String, std::io::Error> { Ok(String::new()) }
+    /// # async fn run() -> Result<(), HostError> {
+    /// let host = Host::connect("ws://127.0.0.1:7777/sync", "").tokens(|| async { fresh_token().await }).start().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn tokens<F, A, E>(mut self, ask: F) -> HostBuilder
+    where
+        F: Fn() -> A + Send + Sync + 'static,
+        A: Future<Output = Result<String, E>> + Send + 'static,
+        E: std::fmt::Display,
+    {
+        if let At::Server { token, .. } = &mut self.at {
+            *token = HostToken::asked(ask);
+        }
         self
     }
 
@@ -135,12 +162,12 @@ impl HostBuilder {
         self.classes.iter().map(|class| (class.class)()).collect()
     }
 
-    async fn start_device(&self, node: Arc<Node>, url: &str, token: &str) -> Result<Host, HostError> {
+    async fn start_device(&self, node: Arc<Node>, url: &str, token: &HostToken) -> Result<Host, HostError> {
         let settings = DeviceSettings {
             // Objects live no longer than this process, so a drawn name lives no longer either.
             device: self.node.unwrap_or_else(|| Id::from_u128(random_id())),
             kernel: Id::from_u128(random_id()),
-            token: token.to_owned(),
+            token: token.source(),
             serves: self.serves,
             resumed: None,
             classes: self.kernel_classes(),
@@ -148,10 +175,14 @@ impl HostBuilder {
             broken: iolite_objects::Broken::Nothing,
         };
         let address = beside(url, "objects");
-        let (task, mut news) = HostTask::start(settings, address.clone(), node.clone(), &self.classes);
+        let (task, mut news) = HostTask::start(settings, token.clone(), address.clone(), node.clone(), &self.classes);
         // From here on, dropping the host ends the task.
         let placings = if self.serves { Placings::all(&self.classes) } else { Placings::held(&self.classes) };
-        let host = Host::new(node, placings, url, token, Place::Device(task));
+        let fixed = match token {
+            HostToken::Fixed(token) => token,
+            HostToken::Asked(_) => "",
+        };
+        let host = Host::new(node, placings, url, fixed, Place::Device(task));
         let decided = news.wait_for(|news| !matches!(news, LinkNews::Connecting { .. }));
         let decided = tokio::time::timeout(START_TIME, decided).await.map(|news| news.map(|news| news.clone()));
         match decided {

@@ -178,7 +178,7 @@ impl Host {
         &self.shared.url
     }
 
-    /// The token, as [`Host::connect`] takes it.
+    /// The token, as [`Host::connect`] takes it. Empty, if a function gives the tokens: [`HostBuilder::tokens`].
     pub fn token(&self) -> &str {
         &self.shared.token
     }

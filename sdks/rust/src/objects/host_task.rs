@@ -17,6 +17,7 @@ use tokio::task::JoinHandle;
 use super::class::AnyClass;
 use super::node::Node;
 use super::runner::Runner;
+use super::tokens::{Given, HostToken};
 use crate::link::{Link, LinkEvent};
 
 /// A host's task. Dropping it ends the host, without waiting for it.
@@ -56,6 +57,7 @@ const INPUTS_AT_ONCE: usize = 256;
 impl HostTask {
     pub(crate) fn start(
         settings: DeviceSettings,
+        token: HostToken,
         url: String,
         node: Arc<Node>,
         classes: &[AnyClass],
@@ -68,7 +70,8 @@ impl HostTask {
         let clock = Clock::start();
         let (news, heard) = watch::channel(LinkNews::Connecting { problem: None });
         let device = Device::new(clock.now(), settings);
-        let running = Running { device, app, node, link: Link::None, url, clock, inbox, news };
+        let (asked, link) = (None, Link::None);
+        let running = Running { device, app, node, link, token, asked, url, clock, inbox, news };
         let (stop, stopped) = oneshot::channel();
         let task = tokio::spawn(running.run(stopped));
         (HostTask { stop, task }, heard)
@@ -86,6 +89,9 @@ struct Running {
     app: Runner,
     node: Arc<Node>,
     link: Link,
+    token: HostToken,
+    /// The question to the app's function that is open.
+    asked: Option<Given>,
     url: String,
     clock: Clock,
     inbox: mpsc::UnboundedReceiver<FromApp>,
@@ -97,13 +103,18 @@ impl Running {
         loop {
             self.carry_out();
             let deadline = self.device.deadline().map(|at| self.clock.deadline(at));
-            let (mut events, mut inputs) = (Vec::new(), Vec::new());
+            let (mut events, mut inputs, mut given) = (Vec::new(), Vec::new(), None);
             tokio::select! {
                 biased;
                 _ = &mut stopped => break,
                 event = self.link.event() => self.link.on_event(event, &mut events),
                 _ = self.inbox.recv_many(&mut inputs, INPUTS_AT_ONCE) => {}
+                token = answer(&mut self.asked) => given = Some(token),
                 () = sleep_until(deadline) => {}
+            }
+            if let Some(token) = given {
+                self.asked = None;
+                self.take_in(token.map_or_else(DeviceInput::TokenFailed, DeviceInput::Token));
             }
             for event in events {
                 self.heard(event);
@@ -155,6 +166,7 @@ impl Running {
                 DeviceOutput::Connect => self.link.connect(self.url.clone()),
                 DeviceOutput::Disconnect => self.link.drop_it(),
                 DeviceOutput::Send(message) => self.send(&message),
+                DeviceOutput::TokenWanted => self.asked = self.token.ask(),
                 DeviceOutput::App(output) => self.app.perform(output),
                 DeviceOutput::Link(state) => self.on_link(state),
             }
@@ -184,6 +196,14 @@ impl Running {
                 tracing::info!(url = self.url, "a host of objects has lost its server, and dials it again");
                 self.news.send_replace(LinkNews::Connecting { problem: None });
             }
+            LinkState::Refused(problem) => {
+                tracing::warn!(
+                    url = self.url,
+                    problem,
+                    "a host of objects has no good token, and asks for another one"
+                );
+                self.news.send_replace(LinkNews::Connecting { problem: Some(problem) });
+            }
             LinkState::Ended(goodbye) => {
                 tracing::warn!(url = self.url, message = goodbye.message, "a server sends a host of objects away");
                 self.news.send_replace(LinkNews::Refused { message: goodbye.message });
@@ -201,6 +221,14 @@ impl Running {
         }
         drop(self.app);
         self.link.close().await;
+    }
+}
+
+/// Waits for what the function of the app gives.
+async fn answer(asked: &mut Option<Given>) -> Result<String, String> {
+    match asked {
+        Some(asked) => asked.await,
+        None => std::future::pending().await,
     }
 }
 

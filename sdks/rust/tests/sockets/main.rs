@@ -25,5 +25,6 @@ mod scenarios;
 mod scripted_gateway;
 mod syncing;
 mod texts;
+mod tokens;
 mod transactions;
 mod typed;

@@ -1,7 +1,7 @@
 //! A gateway without a store: it takes one client, and says what the test makes it say.
 
 use futures_util::{SinkExt, StreamExt};
-use iolite_values::{StoreIncarnation, Timestamp};
+use iolite_values::{ClientId, StoreIncarnation, Timestamp};
 use iolite_wire::message::{Advance, FromClient, FromGateway, ProtocolVersion, Submit, Subscribe, Welcome};
 use iolite_wire::{SessionDecoder, SessionEncoder};
 use tokio::net::{TcpListener, TcpStream};
@@ -36,6 +36,9 @@ impl ScriptedGateway {
             clock_micros: None,
             centre: None,
             moved: false,
+            client: ClientId::default(),
+            subject: None,
+            token_left: None,
         };
         gateway.say(FromGateway::Welcome(welcome)).await;
         gateway

@@ -10,6 +10,7 @@ export type ErrorCode =
   | "not-held"
   | "not-leading"
   | "offline"
+  | "pending"
   | "call"
   | "storage"
   | "closed"

@@ -12,6 +12,7 @@ export type {
   ClientOf,
   ClientOptions,
   ConnectionState,
+  DevelopmentUser,
   Difference,
   DifferenceOptions,
   Log,
@@ -30,7 +31,9 @@ export type {
   ServerOptions,
   SettledMutation,
   SettledStatus,
+  SignOutOptions,
   Stop,
+  TokenFunction,
   View,
 } from "./client/types.js";
 export {

@@ -6,7 +6,7 @@ export { context } from "./context.js";
 export { args, read, sapphire } from "./define/decorators.js";
 export { type ClassOptions, type DefineOptions, defineObject, type Devices, type ObjectClass } from "./define/definition.js";
 export { connectObjects } from "./host/connectObjects.js";
-export type { Connection, ConnectOptions, ObjectHost } from "./host/types.js";
+export type { Connection, ConnectOptions, DevelopmentUser, ObjectHost, TokenFunction } from "./host/types.js";
 export {
   abort,
   atLeastOnceRpc,

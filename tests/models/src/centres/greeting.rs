@@ -73,6 +73,7 @@ fn settings(broken: Broken) -> Settings {
         access: Access::Development(DevelopmentToken::new("let me in")),
         schemas: SchemaPolicy::Grow,
         limits: Limits::default(),
+        fresh_key: [0; 32],
         has_blob_store: false,
         broken,
         without: Without::Nothing,
@@ -94,7 +95,7 @@ fn give(gateway: &mut Gateway, input: Input) -> Vec<FromGateway> {
                 let reply = Event::Reply(number, Reply::Changes(Ok(Vec::new())));
                 gateway.handle(Now::default(), Input::Store(reply));
             }
-            Output::Store(..) | Output::Close(_) | Output::GiveUp(_) | Output::Blobs(..) => {}
+            Output::Store(..) | Output::Close(_) | Output::GiveUp(_) | Output::Blobs(..) | Output::Access(_) => {}
         }
     }
     heard

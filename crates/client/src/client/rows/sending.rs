@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use iolite_rowsync::{RowSync, Scheme};
+use iolite_rowsync::Scheme;
 use iolite_values::{Blob, Chunks, ColumnId, Counter, Domain, LaneNumber, RowKey, TableId, Timestamp};
 use iolite_wire::message::{Outcome, Rejection};
 
@@ -13,6 +13,15 @@ use super::confirmed;
 use crate::client::Client;
 use crate::queue::{Decided, Entry, Frozen, GivenUp, Trail};
 use crate::reason::shortened;
+
+/// Why a set is closed.
+enum Closing {
+    /// The rows know that already.
+    AsBefore,
+    /// The rows are judged by those of this time, or later ones.
+    Conflict(Timestamp),
+    Refused(String),
+}
 
 impl Client {
     /// The server has another history.
@@ -27,6 +36,19 @@ impl Client {
             self.push_closing_set(table, counter);
         }
         self.look_at_kept_again();
+    }
+
+    /// Closes the sets that were sent under another id, as nobody can tell now what came of them. Their rows are judged by those of the server.
+    pub(in crate::client) fn doubt_sent_sets(&mut self) {
+        let sent = self.queue.entries().filter(|entry| entry.is_change_set() && !entry.is_unsent());
+        let sent = sent.filter_map(|entry| match entry.domain {
+            Domain::Rows(table) => Some((table, entry.counter())),
+            Domain::Strong | Domain::Log(_) | Domain::Causal => None,
+        });
+        for (table, counter) in sent.collect::<Vec<_>>() {
+            self.queue.remove(counter);
+            self.close_set(table, Closing::Conflict(Timestamp::ZERO));
+        }
     }
 
     /// Has the store tell what came of a set, and see to it that no copy takes effect later.
@@ -47,7 +69,7 @@ impl Client {
             self.queue.remove(counter);
             // The confirmed rows that show it are still on their way.
             let at = Timestamp::from_u64(self.cache.at().as_u64().saturating_add(1));
-            self.close_set(table, |rows| rows.conflict(at));
+            self.close_set(table, Closing::Conflict(at));
         }
         is_open
     }
@@ -103,7 +125,7 @@ impl Client {
         if is_stale {
             self.queue.remove(counter);
             let at = self.cache.at();
-            self.close_set(table, |rows| rows.conflict(at));
+            self.close_set(table, Closing::Conflict(at));
         }
         is_stale
     }
@@ -146,16 +168,16 @@ impl Client {
             }
             Some(Decided::GivenUp(GivenUp::ByApp(_) | GivenUp::ByClient(_))) => {
                 self.queue.remove(counter);
-                self.close_set(table, |_| {});
+                self.close_set(table, Closing::AsBefore);
             }
             // The store has recorded the refusal.
             Some(Decided::Rejected(Rejection::Invalid(reason))) => {
                 self.queue.remove(counter);
-                self.close_set(table, |rows| rows.refused(reason));
+                self.close_set(table, Closing::Refused(reason));
             }
             Some(Decided::Rejected(Rejection::Forgotten)) => {
                 self.queue.remove(counter);
-                self.close_set(table, |rows| rows.conflict(Timestamp::ZERO));
+                self.close_set(table, Closing::Conflict(Timestamp::ZERO));
             }
         }
         true
@@ -168,7 +190,7 @@ impl Client {
         let is_unsent = entry.trail == Trail::None;
         if is_unsent {
             self.queue.remove(counter);
-            self.close_set(table, |rows| rows.refused(shortened(reason.to_owned())));
+            self.close_set(table, Closing::Refused(shortened(reason.to_owned())));
         } else {
             entry.close(reason);
             if let Some(own) = self.rows.tables.get_mut(&table) {
@@ -178,11 +200,15 @@ impl Client {
         }
     }
 
-    fn close_set(&mut self, table: TableId, why: impl FnOnce(&mut RowSync)) {
+    fn close_set(&mut self, table: TableId, why: Closing) {
         let Some(own) = self.rows.tables.get_mut(&table) else { return };
         let keys: Vec<RowKey> = own.rows.keys().cloned().collect();
         let calls: Vec<Counter> = own.rows.calls().filter(|call| own.rows.is_sent(*call)).collect();
-        why(&mut own.rows);
+        match why {
+            Closing::AsBefore => {}
+            Closing::Conflict(at) => own.rows.conflict(at),
+            Closing::Refused(reason) => own.rows.refused(reason),
+        }
         let endings = own.rows.closed();
         self.disk.due = true;
         self.end_kept(endings);

@@ -118,6 +118,7 @@ impl Follower {
                 self.refuse(goodbye.reason, goodbye.message);
             }
             GoodbyeReason::Unauthorized
+            | GoodbyeReason::OtherUser
             | GoodbyeReason::Slow
             | GoodbyeReason::Replaced
             | GoodbyeReason::Unavailable => self.begin_join(now),

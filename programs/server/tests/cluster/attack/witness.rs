@@ -26,7 +26,7 @@ pub struct Witness {
 fn client(cluster: &Local) -> Client {
     let mutators = Mutators::new().with("mark", |tx, name: String| tx.insert("marks", &name, []));
     let options = Options::new().mutators(mutators);
-    Client::connect(&cluster.sync_url(0), &cluster.token(), schema(), options).expect("in memory")
+    Client::connect(&cluster.sync_url(0), cluster.token(), schema(), options).expect("in memory")
 }
 
 impl Witness {

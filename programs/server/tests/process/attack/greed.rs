@@ -42,6 +42,7 @@ pub async fn goodbye(session: &mut RawSession) -> Goodbye {
             FromGateway::Goodbye(goodbye) => return goodbye,
             FromGateway::Advance(_)
             | FromGateway::Welcome(_)
+            | FromGateway::Renewed(_)
             | FromGateway::Pong(_)
             | FromGateway::SchemaWanted
             | FromGateway::LogWanted(_)

@@ -20,7 +20,7 @@ pub struct Witness {
 impl Witness {
     pub async fn arrive(server: &Dev) -> Witness {
         let mutators = Mutators::new().with("mark", |tx, name: String| tx.insert("marks", &name, []));
-        let client = Client::connect(&server.sync_url(), &server.token(), schema(), Options::new().mutators(mutators));
+        let client = Client::connect(&server.sync_url(), server.token(), schema(), Options::new().mutators(mutators));
         let mut witness = Witness { client: client.expect("in memory"), marked: 0 };
         witness.works().await;
         witness

@@ -25,7 +25,7 @@ fn open(gateway: &Gateway) -> Client {
             tx.insert("marks", &name, [])?;
             tx.add("totals", "all", "marks", 1)
         });
-    Client::connect(&gateway.sync_url(), &gateway.token(), schema(), Options::new().mutators(mutators))
+    Client::connect(&gateway.sync_url(), gateway.token(), schema(), Options::new().mutators(mutators))
         .expect("in memory")
 }
 

@@ -4,6 +4,7 @@
  * Invariant: a chunk that was kept is there until the storage is cleared. What is read is looked at by who reads it.
  */
 
+import { eraseDatabase } from "../storage/erase.js";
 import { isNamed, resultOf } from "../storage/connection.js";
 
 export interface ChunkStore {
@@ -12,6 +13,8 @@ export interface ChunkStore {
   /** Resolves to undefined if the chunk is not here, or cannot be read. */
   load(id: string): Promise<Uint8Array | undefined>;
   close(): void;
+  /** Removes all chunks from the device. For a store that is closed. */
+  erase(): Promise<void>;
 }
 
 const CHUNKS = "chunks";
@@ -26,13 +29,19 @@ export function memoryChunks(): ChunkStore {
     },
     load: (id) => Promise.resolve(chunks.get(id)),
     close: () => chunks.clear(),
+    erase: () => Promise.resolve(),
   };
 }
 
 /** All tabs of a page share it. It is opened when it is used first. */
 export function indexedDbChunks(factory: IDBFactory, name: string): ChunkStore {
   let opened: Promise<IDBDatabase> | undefined;
+  let isClosed = false;
   const open = (): Promise<IDBDatabase> => {
+    if (isClosed) {
+      // Opening it would make it anew where it was erased.
+      return Promise.reject(new Error("the client was closed"));
+    }
     opened ??= openDatabase(factory, name, () => (opened = undefined));
     opened.catch(() => (opened = undefined));
     return opened;
@@ -55,8 +64,19 @@ export function indexedDbChunks(factory: IDBFactory, name: string): ChunkStore {
         return undefined;
       }
     },
-    close: () => void opened?.then((database) => database.close(), () => undefined),
+    close: () => {
+      isClosed = true;
+      void opened?.then((database) => database.close(), () => undefined);
+    },
+    erase: () => eraseDatabase(factory, name, clear),
   };
+}
+
+async function clear(database: IDBDatabase): Promise<void> {
+  const transaction = database.transaction(CHUNKS, "readwrite");
+  const clearing = resultOf(transaction.objectStore(CHUNKS).clear());
+  transaction.commit();
+  await clearing;
 }
 
 async function openDatabase(factory: IDBFactory, name: string, closed: () => void): Promise<IDBDatabase> {

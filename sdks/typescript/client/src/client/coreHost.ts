@@ -49,6 +49,8 @@ export interface CoreHostEvents {
   readonly views: { changed(): void; tell(): void };
   /** The host did something by itself: deliver what is news. */
   worked(): void;
+  /** The core, which leads, wants a token: `setToken` and `tokenFailed` answer it. */
+  tokenWanted(): void;
   /** Another tab leads by now. */
   overtaken(): void;
   /** A tab that follows has another leader from now on. */
@@ -328,6 +330,7 @@ export abstract class CoreHost {
       case OutputKind.ReadOutbox:
       case OutputKind.Adopted:
       case OutputKind.ToLeader:
+      case OutputKind.TokenWanted:
         return this.carryOutOwn(output);
     }
   }

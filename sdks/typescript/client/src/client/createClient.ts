@@ -9,6 +9,7 @@ import { Mutators } from "../mutators.js";
 import { Schema } from "../schema/schema.js";
 import { gatewaysOf } from "./addresses.js";
 import { openClient } from "./openClient.js";
+import { tokenOf } from "./tokenOption.js";
 import type { Client, ClientOptions } from "./types.js";
 
 /**
@@ -22,8 +23,9 @@ export async function createClient<S extends Schema, M>(options: ClientOptions<S
   const given = copied("call", "the options of createClient", () => ({ ...options }));
   const gateways = gatewaysOf(given);
   checkOptions(given);
+  const token = tokenOf(given);
   const development = given.development ?? isDevelopment();
-  const client = await openClient({ ...given, gateways, development }, platform);
+  const client = await openClient({ ...given, token, gateways, development }, platform);
   assistDevelopment(client, development);
   return client as unknown as Client<S, M>;
 }
@@ -32,12 +34,11 @@ export async function createClient<S extends Schema, M>(options: ClientOptions<S
 const BATCH_MS_MAX = 10_000;
 
 /** What the compiler says too, for those who have none. */
-function checkOptions({ token, name, user, schema, mutators, storage, cacheBytes, batch, paused, development }: ClientOptions<Schema, unknown>): void {
-  const texts = Object.entries({ token, name, user }).filter(([, value]) => typeof value !== "string");
+function checkOptions({ name, user, schema, mutators, storage, cacheBytes, batch, paused, development }: ClientOptions<Schema, unknown>): void {
+  const texts = Object.entries({ name, user }).filter(([, value]) => typeof value !== "string");
   if (texts.length > 0) {
     throw new IoliteError("call", `createClient needs a string for ${texts.map(([option]) => option).join(", ")}`);
   }
-  textArgument(token, "call", "token");
   checkName("name", name);
   checkName("user", user);
   checkFlag("paused", paused);

@@ -97,6 +97,9 @@ export class FollowerHost extends CoreHost {
       case "paused":
       case "token":
       case "offer":
+      case "signOut":
+      case "staysIn":
+      case "signedOut":
       case "fetch":
         return;
     }
@@ -175,6 +178,7 @@ export class FollowerHost extends CoreHost {
       case OutputKind.ToTab:
       case OutputKind.ReadOutbox:
       case OutputKind.Adopted:
+      case OutputKind.TokenWanted:
         return;
     }
   }

@@ -21,7 +21,8 @@ export interface LeaderHostOptions extends CoreHostOptions {
   readonly gateways: Gateways;
   /** Milliseconds between two times that it is told of changes. */
   readonly batchMs: number;
-  readonly token: string;
+  /** Undefined where the core asks for it. */
+  readonly token: string | undefined;
   readonly user: string;
   /** Undefined where there are no other tabs. */
   readonly channel: TabChannel | undefined;
@@ -106,6 +107,9 @@ export class LeaderHost extends CoreHost {
       case "paused":
       case "token":
       case "offer":
+      case "signOut":
+      case "staysIn":
+      case "signedOut":
       case "fetched":
       case "conflicts":
       case "resolved":
@@ -159,6 +163,11 @@ export class LeaderHost extends CoreHost {
     } catch (error) {
       tell(error instanceof Error ? error.message : String(error));
     }
+  }
+
+  /** How many calls of tabs wait in the outbox, when all that this tab has to store is stored. */
+  outboxLength(): Promise<number> {
+    return new Promise((resolve) => this.writes.readBeginningWith(OUTBOX, (entries) => resolve(entries.length / 2)));
   }
 
   override async close(): Promise<void> {
@@ -237,6 +246,8 @@ export class LeaderHost extends CoreHost {
         return this.writes.readBeginningWith(OUTBOX, (entries) =>
           this.receive(() => this.core.outbox(entries, ...this.now())),
         );
+      case OutputKind.TokenWanted:
+        return this.events.tokenWanted();
       // The mutation is reported too, and the list of what is pending names its ticket.
       case OutputKind.Adopted:
       case OutputKind.ToLeader:

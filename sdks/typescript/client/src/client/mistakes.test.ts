@@ -6,6 +6,7 @@ import { mock, test } from "node:test";
 import { asId, createClient, defineMutators, defineSchema, live, mutator, s, table } from "../index.js";
 import { schema, mutators } from "../testing/notesApp.js";
 import { until } from "../testing/until.js";
+import { tokenOf } from "./tokenOption.js";
 
 const options = { url: "ws://127.0.0.1:1/sync", token: "", name: "mistakes", user: "ada", schema, mutators, paused: true };
 const open = (wrong: object) => createClient({ ...options, ...wrong } as typeof options);
@@ -16,7 +17,10 @@ test("createClient names the option that is missing or wrong", async () => {
   await assert.rejects(open({ url: "ws://127.0.0.1:7777" }), call(/no path: ws:\/\/127\.0\.0\.1:7777\/sync/));
   await assert.rejects(open({ url: [] }), call(/the address of a server, or several/));
   await assert.rejects(open({ url: [options.url, "http://127.0.0.1/sync"] }), call(/begins with ws/));
-  await assert.rejects(open({ token: undefined, user: 5 }), call(/a string for token, user$/));
+  await assert.rejects(open({ name: undefined, user: 5 }), call(/a string for name, user$/));
+  for (const token of [undefined, null, 5, {}, ["a"]]) {
+    await assert.rejects(open({ token }), call(/a string for token, or a function that gives one/));
+  }
   await assert.rejects(open({ schema: undefined }), call(/defineSchema/));
   await assert.rejects(open({ mutators: {} }), call(/defineMutators/));
   await assert.rejects(open({ storage: "sqlite" }), call(/"sqlite"/));
@@ -38,6 +42,19 @@ test("createClient names the option that is missing or wrong", async () => {
   await assert.rejects(open({ cacheBytes: -1 }), call(/cacheBytes .* not -1/));
   const others = defineSchema({ others: table({ id: s.id() }) });
   await assert.rejects(open({ mutators: defineMutators(others, {}) }), call(/another schema/));
+});
+
+test("a user as whom a page speaks in development has a name, and claims that a token can have", async () => {
+  const text = tokenOf({ token: "dev", as: { sub: "ann", roles: ["teller"], level: 3, staff: true } });
+  assert.equal(text, 'dev as {"sub":"ann","roles":["teller"],"level":3,"staff":true}');
+  for (const as of [{}, { sub: "" }, { sub: 5 }, { sub: "x".repeat(257) }, { roles: ["teller"] }]) {
+    await assert.rejects(open({ as }), { code: "call", message: /as needs sub, the name of the user/ });
+  }
+  for (const claim of [null, undefined, {}, [5], Number.NaN, 0.5, 5n, "a\ud800", () => "teller"]) {
+    await assert.rejects(open({ as: { sub: "ann", claim } }), { code: "call", message: /^as\.claim is a string, a whole number/ });
+  }
+  await assert.rejects(open({ as: "ann" }), { code: "call", message: /^as is a plain object, not "ann"/ });
+  await assert.rejects(open({ as: { sub: "ann" }, token: () => "dev" }), { code: "call", message: /leave as out/ });
 });
 
 test("an address may be a URL", async () => {

@@ -13,7 +13,7 @@ type App = ClientOf<typeof mutators>;
 
 describe("a client of a real server", () => {
   let server: DevServer;
-  let options: ClientOptions<typeof schema, (typeof mutators)["byName"]>;
+  let options: ClientOptions<typeof schema, (typeof mutators)["byName"]> & { readonly token: string };
   const clients: App[] = [];
 
   before(async () => {

@@ -40,7 +40,7 @@ export type News =
 /** What only a core that leads, or only one that follows, asks for. */
 export type OwnOutput =
   | { readonly kind: OutputKind.Connect; readonly gateway: number }
-  | { readonly kind: OutputKind.Disconnect | OutputKind.ReadOutbox | OutputKind.Adopted }
+  | { readonly kind: OutputKind.Disconnect | OutputKind.ReadOutbox | OutputKind.Adopted | OutputKind.TokenWanted }
   | { readonly kind: OutputKind.Send | OutputKind.ToLeader; readonly bytes: Uint8Array }
   | { readonly kind: OutputKind.BlobsConnect; readonly gateway: number }
   | { readonly kind: OutputKind.BlobsDisconnect }
@@ -82,6 +82,7 @@ export function readOutput(raw: readonly unknown[]): CoreOutput {
     case OutputKind.Disconnect:
     case OutputKind.ReadOutbox:
     case OutputKind.Adopted:
+    case OutputKind.TokenWanted:
       return { kind };
     case OutputKind.Send:
     case OutputKind.BlobsSend:
@@ -113,7 +114,8 @@ export function readOutput(raw: readonly unknown[]): CoreOutput {
     case OutputKind.Call:
       return { kind, ticket: first, status: readCallStatus(second) };
     case OutputKind.Connection:
-      return { kind, status: first, refusal: second, message: third };
+      // The core says that the data can be removed from the device, and knows no name for that.
+      return { kind, status: first, refusal: second, message: second === "other-user" ? `${third}: db.signOut()` : third };
     case OutputKind.Centre:
       return { kind, centre: first };
     case OutputKind.ReactionFailed:

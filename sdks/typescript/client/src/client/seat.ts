@@ -11,10 +11,10 @@ import type { Mutator } from "../mutators.js";
 import { ALONE, type Leadership, seekLeadership } from "../tabs/leadership.js";
 import { LeaderWatch, PATIENCE } from "../tabs/leaderWatch.js";
 import { TabChannel, type TabMessage } from "../tabs/tabChannel.js";
-import { Tokens } from "../tabs/tokens.js";
+import { Tokens, type TokenSource } from "../tabs/tokens.js";
 import { WriterMark } from "../tabs/writerMark.js";
 import type { Closure } from "../transaction/runClosure.js";
-import { OutputKind } from "../wasm/iolite_wasm.js";
+import { type Core, OutputKind } from "../wasm/iolite_wasm.js";
 import { closureOfCall } from "./closureOfCall.js";
 import { ConnectionWatch } from "./connectionWatch.js";
 import type { CoreHostEvents } from "./coreHost.js";
@@ -29,12 +29,16 @@ import type { OneObservation } from "./observation.js";
 import type { News } from "./outputs.js";
 import type { PlaceOfTab, TabOptions } from "./placeOfTab.js";
 import { Settling } from "./settling.js";
+import { SignOut } from "./signOut.js";
 import { callAgain, takeOverCalls, tellDismissed } from "./takeOver.js";
+import { type TokenAnswers, TokenQuestions } from "./tokenQuestions.js";
 import type { PendingMutation, RefusedMutation, SettledMutation } from "./types.js";
 import { ViewsWatch } from "./viewsWatch.js";
 import { Watched } from "./watched.js";
 
 const OTHER_VERSION = "another version of the app leads in another tab: reload this tab, or close the other";
+
+const SIGNED_OUT = "the user signed out in another tab: load this page again";
 
 export class Seat implements CoreHostEvents {
   readonly options: TabOptions;
@@ -55,7 +59,9 @@ export class Seat implements CoreHostEvents {
   readonly centre = new Watched(this.notifier, () => this.#centre);
   readonly #mutators: Readonly<Record<string, Mutator>>;
   readonly #channel: TabChannel | undefined;
-  readonly #tokens: Tokens;
+  /** The token that it was opened with, or the app's function. */
+  readonly #tokens: TokenSource;
+  readonly #signOut: SignOut;
   #centre: string | undefined;
   #storageMessage: string | undefined;
   #linkMessage: string | undefined;
@@ -78,7 +84,9 @@ export class Seat implements CoreHostEvents {
     this.#mutators = options.mutators.byName as Record<string, Mutator>;
     this.logs = new Logs(this);
     this.conflicts = new TabConflicts(this);
-    this.#tokens = new Tokens(options.token);
+    const { token } = options;
+    this.#tokens = typeof token === "string" ? new Tokens(token) : new TokenQuestions(token, this.#tokenAnswers());
+    this.#signOut = new SignOut(this.#placeOfSignOut());
     const { platform, name, chosen } = place;
     this.#leadership = place.leadership;
     this.#writer = place.leadership === ALONE || platform.locks === undefined ? undefined : new WriterMark(platform.locks, name);
@@ -171,6 +179,7 @@ export class Seat implements CoreHostEvents {
     this.#servedBy(undefined);
     this.observations.attach(host);
     this.conflicts.attached();
+    this.#signOut.attached();
     host.drain();
     const leadership = this.#leadership;
     this.#watch = new LeaderWatch(platform.patience ?? PATIENCE, {
@@ -209,6 +218,7 @@ export class Seat implements CoreHostEvents {
 
   leaderChanged(): void {
     this.book.forgetCounters();
+    this.#signOut.attached();
   }
 
   /** One after the other with what this tab does to lead. */
@@ -295,26 +305,43 @@ export class Seat implements CoreHostEvents {
     host.drain();
     host.announce();
     this.changed();
+    this.#signOut.attached();
     if (this.connection.state.storage === "indexeddb") {
       this.#askForPersistence();
     }
   }
 
   /** This tab can work no more, until its page is loaded again. Another one may lead. */
-  #fail(error: unknown): void {
+  #fail(error: unknown, data: "stays" | "goes" = "stays"): void {
     if (this.isOver) {
       return;
     }
     const message = error instanceof Error ? error.message : String(error);
     this.#failure = error instanceof IoliteError ? error : new IoliteError("storage", message, { cause: error });
-    this.#abandoning = this.#abandon(this.#vacate());
+    this.#abandoning = this.#abandon(this.#vacate(), data);
     this.connection.change({ role: "waiting", status: "offline", refusal: undefined, message });
     this.#giveUp(this.#failure);
   }
 
-  async #abandon(host: LeaderHost | FollowerHost | undefined): Promise<void> {
+  async #abandon(host: LeaderHost | FollowerHost | undefined, data: "stays" | "goes"): Promise<void> {
     await host?.abandon();
+    if (data === "goes" && host?.role === "leader") {
+      // The tab that signs out removes it, too, and says so if it cannot be.
+      await this.#erase().catch(() => undefined);
+    }
     this.#letGo();
+  }
+
+  async #erase(): Promise<void> {
+    const { storage } = this.place.chosen;
+    storage.close();
+    this.chunks.close();
+    try {
+      await Promise.all([storage.erase(), this.chunks.erase()]);
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      throw new IoliteError("storage", `what this device keeps of the user could not be removed, open the client and sign out again: ${why}`, { cause: error });
+    }
   }
 
   /** From now on there is no core: what is called and observed is kept for the next one, if there is one. */
@@ -349,18 +376,26 @@ export class Seat implements CoreHostEvents {
     this.#useToken(token);
   }
 
+  signOut(discard: boolean): Promise<void> {
+    return this.#signOut.signOut(discard);
+  }
+
   close(): Promise<void> {
-    this.#closing ??= this.#close();
+    this.#closing ??= this.#close("stays");
     return this.#closing;
   }
 
-  async #close(): Promise<void> {
+  async #close(data: "stays" | "goes"): Promise<void> {
     // Waits also where there is nothing to wait for: a closure may have asked for this, and the core has to end its work first.
     await this.#turns;
     await this.#abandoning;
     this.#watch?.stop();
     try {
       await this.#vacate()?.close();
+      if (data === "goes") {
+        this.connection.change({ status: "offline", refusal: undefined, message: undefined });
+        await this.#erase();
+      }
     } finally {
       this.#giveUp(new IoliteError("closed", "the client was closed before this was done"));
       this.#letGo();
@@ -372,6 +407,7 @@ export class Seat implements CoreHostEvents {
   #giveUp(error: IoliteError): void {
     this.book.giveUp(error);
     this.settling.wake();
+    this.#signOut.giveUp(error);
     this.observations.giveUp(error);
     this.notifier.flush();
   }
@@ -500,11 +536,46 @@ export class Seat implements CoreHostEvents {
     }
   }
 
+  tokenWanted(): void {
+    this.#tokens.wanted();
+  }
+
+  /** A tab that does not lead by then has no use for the answer: the one that leads asks its own function. */
+  #tokenAnswers(): TokenAnswers {
+    const tell = (use: (core: Core, monotonicMs: number) => void): void => {
+      if (this.#host?.role === "leader") {
+        this.#host.call(use);
+        this.notifier.flush();
+      }
+    };
+    return {
+      token: (token) => tell((core, monotonicMs) => core.setToken(token, monotonicMs)),
+      failed: (message) => tell((core, monotonicMs) => core.tokenFailed(message, monotonicMs)),
+    };
+  }
+
+  #placeOfSignOut(): ConstructorParameters<typeof SignOut>[0] {
+    const host = (): LeaderHost | FollowerHost | undefined => this.#host;
+    return {
+      get host() {
+        return host();
+      },
+      checkUsable: () => this.checkUsable(),
+      checkAnswered: () => this.checkAnswered(),
+      placed: () => this.#turns,
+      pendingCount: () => this.book.pending().length,
+      conflictTables: Object.keys(this.conflicts.byTable),
+      post: (message) => this.#channel?.post(message),
+      endAndErase: () => (this.#closing ??= this.#close("goes")),
+      endForOther: () => this.#fail(new IoliteError("closed", SIGNED_OUT), "goes"),
+    };
+  }
+
   /** The tab that leads tries what the others have. */
   #helpWithToken(): void {
+    const { current } = this.#tokens;
     if (this.#host?.role === "follower") {
-      this.#channel?.post({ kind: "offer", token: this.#tokens.current });
-      return;
+      return current === undefined ? undefined : this.#channel?.post({ kind: "offer", token: current });
     }
     const token = this.#tokens.next();
     if (token !== undefined) {
@@ -546,6 +617,11 @@ export class Seat implements CoreHostEvents {
         if (this.#host?.role === "leader" && this.connection.state.refusal === "unauthorized") {
           this.#helpWithToken();
         }
+        break;
+      case "signOut":
+      case "staysIn":
+      case "signedOut":
+        this.#signOut.hear(message);
         break;
       case "toLeader":
       case "gone":

@@ -1,6 +1,6 @@
 /** The client of one tab as its app has it. */
 
-import { functionOf, optionsOf, textArgument, wordOf } from "../arguments/checks.js";
+import { functionOf, optionsOf, shown, textArgument, wordOf } from "../arguments/checks.js";
 import { encodeArguments } from "../arguments/stored.js";
 import { type Blobs, TabBlobs } from "../blob/blobs.js";
 import { IoliteError } from "../errors.js";
@@ -33,6 +33,7 @@ import type {
   ReactOptions,
   RefusedMutation,
   SettledMutation,
+  SignOutOptions,
   Stop,
   View,
 } from "./types.js";
@@ -234,6 +235,18 @@ export class TabClient implements Client {
 
   close(): Promise<void> {
     return this.#seat.close();
+  }
+
+  signOut(options: SignOutOptions = {}): Promise<void> {
+    return handled(this.#signOut(options));
+  }
+
+  async #signOut(options: SignOutOptions): Promise<void> {
+    const { discard = false } = optionsOf(options, ["discard"], "call", "the options of signOut");
+    if (typeof discard !== "boolean") {
+      throw new IoliteError("call", `discard is true, or is left out, not ${shown(discard)}`);
+    }
+    await this.#seat.signOut(discard);
   }
 
   /** The core, for a question that does not wait. */

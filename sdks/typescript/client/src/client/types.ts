@@ -116,12 +116,15 @@ export interface ConnectionState {
   /** Whether the browser promised not to clear the storage by itself. */
   readonly persistent: boolean;
   /**
-   * Why, where there is something to say: a refusal, why there is only memory, that this device cannot store data, so that mutations wait to be sent, or why the
+   * Why, where there is something to say: a refusal, why there is no token, why there is only memory, that this device cannot store data, so that mutations wait to be sent, or why the
    * connection was lost or cannot be made. Of the last, browsers tell nothing but what the server's side said at its end.
    */
   readonly message: string | undefined;
-  /** What `refused` is about. */
-  readonly refusal: "unauthorized" | "schema" | "version" | "replaced" | "limit" | undefined;
+  /**
+   * What `refused` is about. `unauthorized`: there is no token that the server takes. `other-user`: the token is of another user than the data on this device.
+   * Then nothing is sent until there is a token of the same user again, or `signOut` has removed the data.
+   */
+  readonly refusal: "unauthorized" | "other-user" | "schema" | "version" | "replaced" | "limit" | undefined;
   /** The app asked for silence with `goOffline`, in any tab. */
   readonly paused: boolean;
 }
@@ -335,10 +338,22 @@ export interface Client<S extends Schema = Schema, M = unknown> {
   goOffline(): void;
   /** Connects now, rather than after the pause. */
   goOnline(): void;
-  /** Uses another token from now on, and tries it at once if the old one was refused. */
+  /** Uses another token from now on, and tries it at once if the old one was refused. A function that was given as `token` is asked again when this one has run out. */
   setToken(token: string): void;
   /** Ends the connection and all reactive transactions; resolves when everything is stored. */
   close(): Promise<void>;
+  /**
+   * Removes all that this device keeps of the user, in all tabs, and ends their clients; resolves when it is removed. Open a new client for who signs in next.
+   *
+   * Rejects with code `pending`, and nothing is done, while mutations are pending or conflicts are not decided: they would be lost. `discard` gives them up. Rejects
+   * with `not-ready` in a tab that waits for another version of the app, and with `closed`, `storage` or `failed` as a call of a mutator.
+   */
+  signOut(options?: SignOutOptions): Promise<void>;
+}
+
+export interface SignOutOptions {
+  /** Gives up what was not sent, or may not have taken effect. */
+  readonly discard?: true;
 }
 
 /** The client of an app, from the type of its mutators: `ClientOf<typeof mutators>`. */
@@ -372,12 +387,28 @@ export type ServerOptions =
       readonly url?: never;
     };
 
+/** Gives a token, such as one that the app's own backend has just issued. */
+export type TokenFunction = () => string | Promise<string>;
+
+/** A user as whom a page speaks in development: its name of 1 to 256 bytes, and what a token says of it. Numbers are whole. */
+export interface DevelopmentUser {
+  readonly sub: string;
+  readonly [claim: string]: string | number | boolean | readonly string[];
+}
+
 /** The options of `createClient`. */
 export type ClientOptions<S extends Schema, M> = OptionsOfApp<S, M> & ServerOptions;
 
 /** The same without the addresses. */
 export interface OptionsOfApp<S extends Schema, M> {
-  readonly token: string;
+  /**
+   * The token, or a function that gives one. The function is asked before the first connection, when four fifths of a token's life are over, and when the server
+   * refuses one. Only the tab that leads asks, one question at a time. Let it throw, or reject, while there is no token: it is asked again after a pause of 1 s,
+   * which grows up to a minute. `connection` is `refused` meanwhile, unless the token before is still good.
+   */
+  readonly token: string | TokenFunction;
+  /** Speaks as this user, with the development token of `iolite dev`. It takes each of them at its word. */
+  readonly as?: DevelopmentUser;
   readonly schema: S;
   readonly mutators: { readonly schema: S; readonly byName: M };
   /** The app's name and the user's, which together name the storage on this device. */

@@ -89,6 +89,7 @@ describe("tables that sync", () => {
     assert.deepEqual([conflict?.base?.text, conflict?.local?.text, conflict?.server?.text, conflict?.calls], ["first", "mine", "theirs", 1]);
     await until("it is said of the call", () => call.status.state === "pending" && call.status.inConflict === true);
     assert.equal(follower.peek((tx) => tx.notes.get("b")?.text), "mine");
+    await assert.rejects(follower.signOut(), { code: "pending" });
     await follower.conflicts.notes.resolve((rows) => rows.forEach((row) => row.keep({ text: `${row.local?.text} and ${row.server?.text}` })));
     await call.until("confirmed");
     assert.equal(call.status.state, "overruled");

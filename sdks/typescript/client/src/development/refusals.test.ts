@@ -68,7 +68,7 @@ test("a wrong token in Node is said, and the process stays alive until it closes
   let said = "";
   child.stderr.on("data", (chunk) => (said += String(chunk)));
   const [code] = (await once(child, "close")) as [number | null];
-  assert.match(said, /refuses this client \(unauthorized\): .*Give the token of this server/);
+  assert.match(said, /this client is refused \(unauthorized\): .*Give the token of this server/);
   assert.match(said, /was alive/);
   assert.equal(code, 0, "it ends by itself once the client is closed");
   await server.stop();

@@ -5,6 +5,7 @@
  */
 
 import { Connection, ENTRIES, isNamed, resultOf } from "./connection.js";
+import { eraseDatabase } from "./erase.js";
 import { beginGeneration, checkGeneration, entryKeys, type Generation, lastGeneration } from "./fence.js";
 import { type Changes, type Lead, OvertakenError, type Storage } from "./storage.js";
 
@@ -29,6 +30,7 @@ export async function openIndexedDbStorage(factory: IDBFactory, name: string): P
       load(connection, IDBKeyRange.bound(Uint8Array.of(byte), Uint8Array.of(byte + 1), false, true)),
     write: (changes) => write(connection, changes, generation),
     close: () => connection.close(),
+    erase: () => eraseDatabase(factory, name, clear),
   };
 }
 
@@ -63,6 +65,17 @@ async function lead(connection: Connection): Promise<{ generation: Generation; s
   const stored = await entriesIn(entries, entryKeys());
   await completed;
   return { generation, stored };
+}
+
+/** The marks of generations stay, so that a tab which stands still writes nothing when it wakes. */
+async function clear(database: IDBDatabase): Promise<void> {
+  const transaction = database.transaction(ENTRIES, "readwrite", { durability: "strict" });
+  const completed = completionOf(transaction);
+  completed.catch(() => undefined);
+  const entries = transaction.objectStore(ENTRIES);
+  entries.delete(entryKeys());
+  await beginGeneration(entries);
+  await completed;
 }
 
 /**

@@ -14,5 +14,6 @@ export function memoryStorage(): Storage {
     loadBeginningWith: () => Promise.resolve([]),
     write: () => Promise.resolve(),
     close: () => undefined,
+    erase: () => Promise.resolve(),
   };
 }

@@ -37,4 +37,6 @@ export interface Storage {
   /** Applies changes, all or none. Resolves when a crash of the device no longer undoes them. */
   write(changes: Changes): Promise<void>;
   close(): void;
+  /** Removes all of it from the device, and ends who led or leads. For a storage that is closed. Rejects where the device does not let it go. */
+  erase(): Promise<void>;
 }

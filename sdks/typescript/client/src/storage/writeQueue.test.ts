@@ -61,6 +61,7 @@ test("a batch is reported only when it is written, and a failed one is tried aga
       events.push(`wrote ${changes[0]?.[0]}`);
     },
     close: () => events.push("closed"),
+    erase: () => Promise.reject(new Error("nobody signs out")),
   };
   const queue = new WriteQueue(storage, {
     written: (id) => events.push(`reported ${id}`),
@@ -91,6 +92,7 @@ test("while it settles a failed batch is given up with those behind it, and the 
     loadBeginningWith: () => Promise.resolve([]),
     write: () => Promise.reject(new Error("the disk is full")),
     close: () => events.push("closed"),
+    erase: () => Promise.reject(new Error("nobody signs out")),
   };
   const queue = new WriteQueue(storage, { written: (id) => events.push(`reported ${id}`), trouble: () => events.push("trouble"), full: () => events.push("full"), overtaken: () => events.push("overtaken") });
   queue.push(1, []);
@@ -127,6 +129,7 @@ test("what takes the place of batches that had no room is tried at once, and fro
       }
     },
     close: () => undefined,
+    erase: () => Promise.reject(new Error("nobody signs out")),
   };
   let full = 0;
   const queue: WriteQueue = new WriteQueue(storage, {

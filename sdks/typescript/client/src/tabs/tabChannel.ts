@@ -37,6 +37,12 @@ export type TabMessage =
   | { readonly kind: "token"; readonly token: string }
   /** The token of the tab that leads is refused, and the sender has this one. */
   | { readonly kind: "offer"; readonly token: string }
+  /** A tab that follows asks the one that leads whether it may remove all that the device has of the user. `discard`: also what is pending. */
+  | { readonly kind: "signOut"; readonly from: TabId; readonly discard: boolean }
+  /** The answer: it may not, and why. */
+  | { readonly kind: "staysIn"; readonly to: TabId; readonly problem: string }
+  /** The user signs out: this tab removes what there is, and all others end. */
+  | { readonly kind: "signedOut"; readonly by: TabId }
   /** A tab that follows asks the one that leads to bring a part of a row's blob onto the device. */
   | ({ readonly kind: "fetch"; readonly from: TabId; readonly number: number } & PartOfBlob)
   /** The part is there, or (a text that is not empty) it cannot be had. */
@@ -82,6 +88,9 @@ const PARTS: { readonly [K in TabMessage["kind"]]: Record<Exclude<keyof Extract<
   paused: { paused: isBoolean },
   token: { token: isString },
   offer: { token: isString },
+  signOut: { from: isNumber, discard: isBoolean },
+  staysIn: { to: isNumber, problem: isString },
+  signedOut: { by: isNumber },
   fetch: { from: isNumber, number: isNumber, table: isString, key: isArray, column: isString, tree: isString, begin: isNumber, end: isNumber },
   fetched: { to: isNumber, number: isNumber, problem: isString },
   askConflicts: { table: isString },

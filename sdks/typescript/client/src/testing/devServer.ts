@@ -6,7 +6,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, statSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -24,6 +24,15 @@ export interface DevServer {
 const PROGRAMS = ["release", "debug"].map((profile) =>
   fileURLToPath(new URL(`../../../../../target/${profile}/iolite`, import.meta.url)),
 );
+
+/** `iolite dev --tokens`, which lets users in by these settings. `files`: the keys beside the settings, by their names. */
+export function startTokenServer(settings: string, files: Readonly<Record<string, string>>): Promise<DevServer> {
+  return withFolder(async (program, data) => {
+    const written = Object.entries({ ...files, "tokens.toml": settings }).map(([name, text]) => writeFile(join(data, name), text, { mode: 0o600 }));
+    await Promise.all(written);
+    return startDev(program, join(data, "data"), ["--tokens", join(data, "tokens.toml")]);
+  });
+}
 
 export function startDevServer(): Promise<DevServer> {
   const cluster = process.env["IOLITE_CLUSTER"];
@@ -60,8 +69,8 @@ async function startOneGateway(program: string, data: string, shape: string): Pr
   return { url: urls[0] ?? "", token, stop };
 }
 
-async function startDev(program: string, data: string): Promise<DevServer> {
-  const child = spawn(program, ["dev", "--port", "0", "--data", data, "--durability", "memory"], {
+async function startDev(program: string, data: string, more: readonly string[] = []): Promise<DevServer> {
+  const child = spawn(program, ["dev", "--port", "0", "--data", data, "--durability", "memory", ...more], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   const address = await addressOf(child);
@@ -79,8 +88,11 @@ async function addressOf(child: ChildProcess): Promise<{ url: string; token: str
   if (child.stdout === null) {
     throw new Error("its output was asked for");
   }
+  let url: string | undefined;
   for await (const line of createInterface(child.stdout)) {
-    const [, url, token] = /connect to (\S+) with the token (\S+)/.exec(line) ?? [];
+    url = /connect to (\S+) with/.exec(line)?.[1] ?? url;
+    // With the address, or where users have tokens of their own the operator's in the next line.
+    const token = / token (?:is )?(\S+)$/.exec(line)?.[1];
     if (url !== undefined && token !== undefined) {
       return { url, token };
     }

@@ -25,7 +25,7 @@ export class NotesStage {
     });
   }
 
-  get options(): AppOptions {
+  get options(): AppOptions & { readonly token: string } {
     const { url = "", token = "" } = this.#server ?? {};
     return { url, token, name: "notes", user: "ann", schema, mutators };
   }

@@ -8,9 +8,10 @@ import { idOf, newId } from "../id.js";
 import { Shelf } from "../keep/shelf.js";
 import { addressOfObjects } from "./address.js";
 import { Host } from "./host.js";
-import type { Connection, ConnectOptions, ObjectHost } from "./types.js";
+import { tokenAs } from "./tokens.js";
+import type { Connection, ConnectOptions, ObjectHost, TokenFunction } from "./types.js";
 
-const OPTIONS = ["url", "token", "classes", "kind", "node", "keep", "callMs", "onConnection"] satisfies (keyof ConnectOptions)[];
+const OPTIONS = ["url", "token", "as", "classes", "kind", "node", "keep", "callMs", "onConnection"] satisfies (keyof ConnectOptions)[];
 const CALL_MS = 10_000;
 /** How long the first connection may take. */
 const START_MS = 10_000;
@@ -40,6 +41,9 @@ export async function connectObjects(options: ConnectOptions = {}): Promise<Obje
         shelf,
         callMs: options.callMs ?? CALL_MS,
         onConnection: (connection) => {
+          if (connection.state === "refused") {
+            trouble = connection.message;
+          }
           settle(connection);
           options.onConnection?.(connection);
         },
@@ -67,7 +71,7 @@ function start(url: string, trouble: () => string | undefined) {
       reject(new Error(`no server answers at ${url}${why === undefined ? "" : ` (${why})`}: look whether it runs, and whether it has objects`));
     }, START_MS);
     settle = (connection) => {
-      if (connection.state !== "lost") {
+      if (connection.state === "open" || connection.state === "ended") {
         clearTimeout(timer);
       }
       if (connection.state === "open") {
@@ -80,7 +84,12 @@ function start(url: string, trouble: () => string | undefined) {
   return { promise, settle: (connection: Connection) => settle(connection), giveUp: () => clearTimeout(timer) };
 }
 
-async function serverOf({ url, token }: ConnectOptions): Promise<{ url: string; token: string }> {
+async function serverOf(options: ConnectOptions): Promise<{ url: string; token: string | TokenFunction }> {
+  const { url, token } = await foundServer(options);
+  return { url, token: tokenAs(token, options.as, refuse) };
+}
+
+async function foundServer({ url, token }: ConnectOptions): Promise<{ url: string; token: string | TokenFunction }> {
   if (url !== undefined && token !== undefined) {
     return { url: addressOfObjects(url), token };
   }
@@ -116,17 +125,21 @@ function definitionsOf(classes: readonly unknown[]): Map<string, Definition> {
   return definitions;
 }
 
+function refuse(problem: string): never {
+  throw new TypeError(`connectObjects: ${problem}`);
+}
+
 function checkOptions(options: ConnectOptions): void {
-  const refuse = (problem: string): never => {
-    throw new TypeError(`connectObjects: ${problem}`);
-  };
   const unknown = Object.keys(options).find((option) => !(OPTIONS as readonly string[]).includes(option));
   if (unknown !== undefined) {
     refuse(`there is no option ${JSON.stringify(unknown)}, only ${OPTIONS.join(", ")}`);
   }
-  const { token, classes = [], kind = "device", node, keep, callMs = CALL_MS } = options;
-  if (token !== undefined && typeof token !== "string") {
-    refuse("token is a text");
+  const { token, as, classes = [], kind = "device", node, keep, callMs = CALL_MS } = options;
+  if (token !== undefined && typeof token !== "string" && typeof token !== "function") {
+    refuse("token is a text, or a function that gives one");
+  }
+  if (kind === "server" && as !== undefined) {
+    refuse('a user is no part of the service: leave as or kind: "server" out');
   }
   if (!Array.isArray(classes)) {
     refuse("classes is an array of classes");

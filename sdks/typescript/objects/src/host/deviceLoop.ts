@@ -22,6 +22,10 @@ export interface DeviceEvents {
   /** The node that this host is, in its life under a store. */
   linkOpen(node: string, life: number, store: string): void;
   linkLost(): void;
+  /** There is no good token. The device asks for another one. */
+  linkRefused(message: string): void;
+  /** A token is to be given with `setToken`, or `tokenFailed` to be said. */
+  tokenWanted(): void;
   linkEnded(message: string): void;
   /** A connection could not be made, or the server sent what is not known here. */
   trouble(message: string): void;
@@ -117,6 +121,10 @@ export class DeviceLoop {
         return events.linkOpen(...(rest as unknown as Parameters<DeviceEvents["linkOpen"]>));
       case OutputKind.LinkLost:
         return events.linkLost();
+      case OutputKind.LinkRefused:
+        return events.linkRefused(...(rest as unknown as [string]));
+      case OutputKind.TokenWanted:
+        return events.tokenWanted();
       case OutputKind.LinkEnded:
         return events.linkEnded(...(rest as unknown as [string]));
       case OutputKind.Problem:

@@ -17,14 +17,16 @@ import { type Run, runOfCall } from "../runs.js";
 import { Classes, Device, Resumed } from "../wasm/iolite_wasm_objects.js";
 import { DeviceLoop } from "./deviceLoop.js";
 import { Instances } from "./instances.js";
-import type { Connection, ObjectHost } from "./types.js";
+import { isToken, messageOf, NO_TOKEN } from "./tokens.js";
+import type { Connection, ObjectHost, TokenFunction } from "./types.js";
 
 /** Why a connection has ended that the app itself has closed. */
 export const HOST_CLOSED = "the host was closed";
 
 export interface Settings {
   readonly url: string;
-  readonly token: string;
+  /** A function is asked for tokens. */
+  readonly token: string | TokenFunction;
   readonly definitions: ReadonlyMap<string, Definition>;
   readonly serves: boolean;
   /** The name of the node, as the module takes ids. */
@@ -227,6 +229,21 @@ export class Host implements ObjectHost, Caller {
     }
   }
 
+  /** The device has one question open at a time. */
+  #askToken(): void {
+    const { token } = this.settings;
+    if (typeof token === "string") {
+      return;
+    }
+    // Later, since the device works at this moment, and the function may use the host.
+    void Promise.resolve()
+      .then(() => token())
+      .then(
+        (given: unknown) => this.#tell((device) => (isToken(given) ? device.setToken(given) : device.tokenFailed(NO_TOKEN))),
+        (error: unknown) => this.#tell((device) => device.tokenFailed(messageOf(error))),
+      );
+  }
+
   #connectionIs(connection: Connection): void {
     this.connection = connection;
     this.settings.onConnection(connection);
@@ -261,11 +278,13 @@ export class Host implements ObjectHost, Caller {
       created: (number: number, isNew: boolean, failure: unknown) => answered(number, () => isNew, failure),
       found: (number: number, isThere: boolean, failure: unknown) => answered(number, () => isThere, failure),
       linkOpen: (node: string, life: number, store: string) => {
-        this.settings.shelf?.putLife(life, store);
+        this.settings.shelf?.putLife(node, life, store);
         this.node = node;
         this.#connectionIs({ state: "open" });
       },
       linkLost: () => this.#isClosed || this.#connectionIs({ state: "lost" }),
+      linkRefused: (message: string) => this.#connectionIs({ state: "refused", message }),
+      tokenWanted: () => this.#askToken(),
       linkEnded: (message: string) => this.#connectionIs({ state: "ended", message }),
       trouble: (message: string) => this.settings.onTrouble(message),
     };
@@ -281,17 +300,17 @@ function deviceOf({ token, definitions, serves, node }: Settings, resumed: Resum
       throw Array.isArray(failure) ? new TypeError(`the class of objects ${JSON.stringify(name)}: ${String(failure.at(-1))}`) : failure;
     }
   }
-  return new Device(classes, node, newId(), token, serves, resumed, performance.now(), Date.now());
+  return new Device(classes, node, newId(), typeof token === "string" ? token : undefined, serves, resumed, performance.now(), Date.now());
 }
 
 /** The life that an earlier page of the shelf has left. `bringBack` makes an object again, if it can. */
 function resumedOf(shelf: Shelf | undefined, bringBack: (object: KeptObject) => boolean): Resumed | undefined {
-  const { life, store, connections = 0 } = shelf?.node ?? {};
-  if (life === undefined || store === undefined) {
+  if (shelf?.node.life === undefined || shelf.node.store === undefined) {
     return undefined;
   }
-  const resumed = new Resumed(life, store, connections);
-  for (const object of shelf?.objects ?? []) {
+  const { node, life, store, connections, named = `device-${node}#${life}` } = shelf.node;
+  const resumed = new Resumed(named, store, connections);
+  for (const object of shelf.objects) {
     const { className, id, version, epoch } = object;
     if (bringBack(object)) {
       resumed.add(className, id, epoch);

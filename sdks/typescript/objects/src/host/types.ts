@@ -6,7 +6,14 @@ import type { Ref } from "../refs.js";
 export interface ConnectOptions {
   /** The server, such as `ws://127.0.0.1:7777/sync`. In a page of `iolite dev`, by default the page's own. */
   readonly url?: string | URL;
-  readonly token?: string;
+  /**
+   * The token that lets this process in. A function is asked for it: before the first connection, when 80 % of a token's life have passed, and when the server
+   * refuses one. So the connection outlives a token. While the function throws, it is asked again after a pause. All tokens have to be of one user: with
+   * another user's the connection ends.
+   */
+  readonly token?: string | TokenFunction;
+  /** In development: the user for whom the development token speaks, whose `sub` is what methods see as the caller. */
+  readonly as?: DevelopmentUser;
   /** The classes whose objects may be here. Objects of other classes can be called all the same. */
   readonly classes?: readonly ObjectClass<object>[];
   /** `server`: this process is part of the service, and no device of a user. Not in a page. */
@@ -27,8 +34,21 @@ export interface ConnectOptions {
   readonly onConnection?: (connection: Connection) => void;
 }
 
-/** `lost`: the host connects again by itself. `ended`: it does not, and the message says why. */
-export type Connection = { readonly state: "open" } | { readonly state: "lost" } | { readonly state: "ended"; readonly message: string };
+/** Gives a token, such as one that the app's backend has just issued. */
+export type TokenFunction = () => string | Promise<string>;
+
+/** A user with claims: texts, whole numbers, flags, and lists of texts. */
+export interface DevelopmentUser {
+  readonly sub: string;
+  readonly [claim: string]: string | number | boolean | readonly string[];
+}
+
+/** `lost`: the host connects again by itself. `refused`: there is no good token, as the message says, and the host asks for another one. `ended`: it does not, and the message says why. */
+export type Connection =
+  | { readonly state: "open" }
+  | { readonly state: "lost" }
+  | { readonly state: "refused"; readonly message: string }
+  | { readonly state: "ended"; readonly message: string };
 
 /** This process among those that have objects. */
 export interface ObjectHost {

@@ -56,15 +56,15 @@ function anotherTab({ indexedDB, locks }: Omit<ShelfPlace, "tab">): ShelfPlace {
   return { indexedDB, locks, tab: { getItem: (key) => tab.get(key) ?? null, setItem: (key, value) => void tab.set(key, value) } };
 }
 
-/** A page of a device, once it is connected. */
-async function page(device: ShelfPlace, classes: readonly ObjectClass<object>[] = [Pocket]): Promise<{ host: Host; shelf: Shelf }> {
+/** A page of a device, once it is connected, or sent away. */
+async function page(device: ShelfPlace, classes: readonly ObjectClass<object>[] = [Pocket], token = server.token): Promise<{ host: Host; shelf: Shelf }> {
   const shelf = await Shelf.open(device, "ann");
   await platform.load();
   let opened: () => void = () => undefined;
   const open = new Promise<void>((resolve) => (opened = resolve));
   const definitions = new Map(classes.map(definitionFor).map((definition) => [definition.name, definition]));
-  const settings = { url: addressOfObjects(server.url), token: server.token, definitions, serves: false, node: shelf.node.node, shelf };
-  const host = new Host({ ...settings, callMs: 10_000, onConnection: ({ state }) => state === "open" && opened(), onTrouble: () => undefined }, platform);
+  const settings = { url: addressOfObjects(server.url), token, definitions, serves: false, node: shelf.node.node, shelf };
+  const host = new Host({ ...settings, callMs: 10_000, onConnection: ({ state }) => (state === "open" || state === "ended") && opened(), onTrouble: () => undefined }, platform);
   await open;
   return { host, shelf };
 }
@@ -114,6 +114,22 @@ test("an object that a page cannot make stays on the disk, and is there for a pa
   assert.ok(failed instanceof CallError && failed.reason === "wrongVersion", String(failed));
   second.close();
   const { host: third } = await page(device);
+  assert.equal(await there.count(), 5);
+  third.close();
+});
+
+test("what a user has kept is there for that user, and for nobody else", async () => {
+  const device = newDevice();
+  const of = (sub: string): string => `${server.token} as ${JSON.stringify({ sub })}`;
+  const { host: first } = await page(device, [Pocket], of("ann"));
+  await first.create(Pocket, "of ann", new Pocket(5));
+  first.close();
+  const { host: second, shelf } = await page(device, [Pocket], of("bob"));
+  assert.ok(second.connection.state === "ended" && /another user/.test(second.connection.message), JSON.stringify(second.connection));
+  assert.equal((await kept(shelf)).length, 1);
+  second.close();
+  const { host: third } = await page(device, [Pocket], of("ann"));
+  const there = (await other.find(Pocket, "of ann")) ?? assert.fail("its row is there");
   assert.equal(await there.count(), 5);
   third.close();
 });

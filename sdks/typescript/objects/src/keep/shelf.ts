@@ -22,6 +22,8 @@ export interface KeptObject {
 /** The node, and the last life that it had, if it ever had one. */
 export interface KeptNode {
   readonly node: string;
+  /** The name that the server gave it, with its life. Shelves of earlier releases lack it: there it is the node itself. */
+  readonly named?: string;
   readonly life?: number;
   readonly store?: string;
   /** Connections that all pages of this node may have made. */
@@ -94,16 +96,16 @@ export class Shelf {
   }
 
   /** The life in which the objects that are put from now on are this node's. What was kept in another one is nobody's. */
-  putLife(life: number, store: string): void {
+  putLife(named: string, life: number, store: string): void {
     const { node, connections } = this.node;
     const isOther = life !== this.node.life || store !== this.node.store;
     const put = this.#write((kept) => {
       if (isOther) {
         kept.clear();
       }
-      kept.put({ node, connections, life, store }, NODE);
+      kept.put({ node, named, connections, life, store }, NODE);
     });
-    this.node = { node, connections, life, store };
+    this.node = { node, named, connections, life, store };
     // An object that is put later fails too, and says so.
     put.catch(() => undefined);
   }
