@@ -1,6 +1,6 @@
 //! Transactions of tables that merge: how large they may be, which marks they may make, and which times they may carry.
 //!
-//! Invariants: no two transactions make one mark, whoever sent them, so their effects commute. No register gets a time that is further ahead of this gateway's clock than [`HybridTime::AHEAD_MAX`]. So a wrong clock wins for so long, and not
+//! Invariants: no two transactions of one device make one mark, so their effects commute. Who learns a device id can break this. No register gets a time that is further ahead of this gateway's clock than [`HybridTime::AHEAD_MAX`]. So a wrong clock wins for so long, and not
 //! for ever. A time depends on a clock, so one that is too far ahead is taken later, and nothing is recorded.
 
 use std::collections::BTreeSet;

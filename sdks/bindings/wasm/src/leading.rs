@@ -18,7 +18,7 @@ use crate::value::ticket_from_js;
 
 #[wasm_bindgen]
 impl Core {
-    /// Opens a client, which asks for its token by `TokenWanted` if it is given none, chooses among so many gateways of each data centre, and is told of changes every `batch_ms` at most. `stores_cache`: whether storage outlives it. `stored`: keys and values in turn, as they were handed out to be stored.
+    /// Opens a client. It asks for its token by `TokenWanted` if it is given none, and chooses among so many gateways of each data centre. It is told of changes every `batch_ms` at most. `stores_cache`: whether storage outlives it. `stored`: keys and values in turn, as they were handed out to be stored.
     ///
     /// # Errors
     /// Codes `schema` and `storage`.
