@@ -2,7 +2,9 @@
 //!
 //! Invariant: no message says anything about the right token.
 
-use crate::ClaimType;
+use iolite_rights::ClaimType;
+
+use crate::claim::described;
 
 /// Why a token is refused. Each message says what to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -49,7 +51,7 @@ pub enum AccessError {
     NotYet,
     #[error("the token lives longer than this server allows: issue it for a shorter time, or raise `life_max`")]
     LivesTooLong,
-    #[error("a claim of the token is not {}: compare the token with `claims` of the server's settings", .0.name())]
+    #[error("a claim of the token is not {}: compare the token with `claims` of the server's settings", described(*.0))]
     Claim(ClaimType),
     #[error("the operator has revoked the tokens that this user had: sign in again, and pass the new token")]
     Revoked,

@@ -4,15 +4,15 @@
 //! leads to it. There is no key, hence nothing to share among gateways, to back up or to rotate: to hit an id of another subject is to find a second
 //! preimage of 128 bits.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use iolite_machine::WallTime;
+use iolite_rights::Claims;
 use iolite_values::{ClientId, Id};
 use sha2::{Digest, Sha256};
 
-use crate::{AccessError, Claim, LEEWAY};
+use crate::{AccessError, LEEWAY};
 
 /// Somebody who has been let in. Cheap to clone.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub enum Identity {
 pub struct User {
     pub subject: Subject,
     /// The claims that the operator has named. Rules see these and no others.
-    pub claims: BTreeMap<String, Claim>,
+    pub claims: Claims,
     /// When the token was issued, if it says so.
     pub issued: Option<WallTime>,
     /// When the token runs out. None: never, which is so of the development token only.
@@ -137,7 +137,7 @@ mod tests {
 
     fn user(issuer: &str, name: &str) -> Identity {
         let subject = Subject { issuer: issuer.to_owned(), name: name.to_owned() };
-        Identity::User(Arc::new(User { subject, claims: BTreeMap::new(), issued: None, ends: None }))
+        Identity::User(Arc::new(User { subject, claims: Claims::new(name, []), issued: None, ends: None }))
     }
 
     #[test]

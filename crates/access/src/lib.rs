@@ -6,21 +6,19 @@ mod claim;
 mod development;
 mod error;
 mod identity;
-mod may_read;
 mod may_use;
-mod may_write;
 mod rows;
 mod tokens;
 
 use iolite_machine::WallTime;
 
-pub use claim::{Claim, ClaimType};
+/// The type that settings give a claim.
+pub use iolite_rights::ClaimType;
+
 pub use development::{DEVELOPMENT_ISSUER, DevelopmentToken};
 pub use error::AccessError;
 pub use identity::{Identity, Subject, User};
-pub use may_read::MayRead;
 pub use may_use::{MayUse, ObjectRight};
-pub use may_write::MayWrite;
 pub use rows::{ACCESS_TABLE, AccessRows};
 pub use tokens::{
     ANONYMOUS_ISSUER, Algorithm, AnonymousKey, KEY_SET_BYTES_MAX, Key, KeyError, KeySetError, LEEWAY, LIFE,
@@ -40,6 +38,14 @@ pub enum Access {
 }
 
 impl Access {
+    /// The claims that rules may look at. None: a developer may say any claim, of any type.
+    pub fn claims(&self) -> Option<std::collections::BTreeMap<String, ClaimType>> {
+        match self {
+            Access::Development(_) => None,
+            Access::Tokens(tokens) => Some(tokens.claims()),
+        }
+    }
+
     /// # Errors
     /// [`AccessError`], whose message says what to do and nothing about the right token.
     pub fn check(&self, token: &str, now: WallTime) -> Result<Identity, AccessError> {
@@ -55,6 +61,8 @@ impl Access {
 
 #[cfg(test)]
 mod tests {
+    use iolite_rights::{Claim, Claims};
+
     use super::*;
 
     const NOW: WallTime = WallTime::from_micros(1_700_000_000_000_000);
@@ -90,10 +98,9 @@ mod tests {
             ("level", Claim::Number(3)),
             ("roles", Claim::Texts(roles)),
             ("staff", Claim::Flag(true)),
-            ("sub", Claim::Text("ann".into())),
             ("team", Claim::Text("as one".into())),
         ];
-        assert_eq!(user.claims, claims.map(|(name, claim)| (name.to_owned(), claim)).into());
+        assert_eq!(user.claims, Claims::new("ann", claims.map(|(name, claim)| (name.to_owned(), claim))));
     }
 
     #[test]

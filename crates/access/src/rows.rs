@@ -136,7 +136,7 @@ mod tests {
     fn ann(issued: Option<u64>) -> Identity {
         let subject = Subject { issuer: "a".to_owned(), name: "ann".to_owned() };
         let issued = issued.map(WallTime::from_micros);
-        Identity::User(Arc::new(User { subject, claims: BTreeMap::new(), issued, ends: None }))
+        Identity::User(Arc::new(User { subject, claims: iolite_rights::Claims::new("ann", []), issued, ends: None }))
     }
 
     #[test]

@@ -18,6 +18,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use iolite_machine::WallTime;
+use iolite_rights::{ClaimType, Claims};
 
 pub use anonymous::{ANONYMOUS_ISSUER, AnonymousKey, RENEWED_WITHIN};
 pub use key::{Algorithm, Key, KeyError};
@@ -26,7 +27,7 @@ pub(crate) use key_set::KEY_SET_KEYS_MAX;
 pub use key_set::{KEY_SET_BYTES_MAX, KeySetError, read_key_set};
 pub use statement::LEEWAY;
 
-use crate::{AccessError, ClaimType, Identity, TOKEN_BYTES_MAX, User};
+use crate::{AccessError, Identity, TOKEN_BYTES_MAX, User};
 use header::Header;
 use statement::Statement;
 
@@ -126,6 +127,13 @@ impl Tokens {
         &self.settings
     }
 
+    /// The claims that rules may look at: those of the settings, and the flag of anonymous users.
+    pub fn claims(&self) -> BTreeMap<String, ClaimType> {
+        let mut claims = self.settings.claims.clone();
+        claims.entry(anonymous::ANONYMOUS.to_owned()).or_insert(ClaimType::Flag);
+        claims
+    }
+
     /// Exchanges the keys that were set before. The keys that it was made with stay.
     pub fn set_keys(&mut self, keys: Vec<Key>) {
         self.fetched = keys.into();
@@ -152,6 +160,7 @@ impl Tokens {
         let (issued, ends) = statement.times(now, self.settings.life_max)?;
         let is_anonymous = issuer == ANONYMOUS_ISSUER;
         let claims = if is_anonymous { anonymous::claims() } else { statement.claims(&self.settings.claims)? };
+        let claims = Claims::new(&subject.name, claims);
         Ok(Identity::User(Arc::new(User { subject, claims, issued, ends: Some(ends) })))
     }
 

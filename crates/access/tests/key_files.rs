@@ -5,8 +5,9 @@ mod signing;
 use std::time::Duration;
 
 use iolite_access::{
-    AccessError, Algorithm, AnonymousKey, Claim, Key, KeyError, KeySetError, TokenSettings, Tokens, read_key_set,
+    AccessError, Algorithm, AnonymousKey, Key, KeyError, KeySetError, TokenSettings, Tokens, read_key_set,
 };
+use iolite_rights::{Claim, Claims};
 use iolite_values::Id;
 use serde_json::{Value, json};
 
@@ -131,7 +132,8 @@ fn the_gateways_own_key_names_anonymous_users_and_nobody_else() {
         let user = identity.user().expect("a user");
         assert_eq!(user.subject.issuer, "iolite anonymous");
         assert_eq!(user.subject.name, "00000000000000000000000000000007");
-        assert_eq!(user.claims, [("anonymous".to_owned(), Claim::Flag(true))].into());
+        let claims = [("anonymous".to_owned(), Claim::Flag(true))];
+        assert_eq!(user.claims, Claims::new(&user.subject.name, claims));
         assert_eq!(user.issued, Some(NOW));
     }
     assert_eq!(tokens.check(&new.token(ann, "else", NOW, hour), NOW), Err(AccessError::Audience));

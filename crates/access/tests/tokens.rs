@@ -5,8 +5,9 @@ mod signing;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use iolite_access::{AccessError, Algorithm, Claim, ClaimType, Identity, Key, LIFE, SettingsError, Tokens, User};
+use iolite_access::{AccessError, Algorithm, ClaimType, Identity, Key, LIFE, SettingsError, Tokens, User};
 use iolite_machine::WallTime;
+use iolite_rights::{Claim, Claims};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -181,10 +182,13 @@ fn rules_see_the_claims_that_the_operator_names_and_no_others() {
         ("roles", Claim::Texts(roles)),
         ("staff", Claim::Flag(true)),
     ];
-    assert_eq!(user(answer(&with(payload))).claims, claims.map(|(name, claim)| (name.to_owned(), claim)).into());
-    assert!(user(answer(&with(json!({})))).claims.is_empty(), "a token may lack them");
+    let claims = claims.map(|(name, claim)| (name.to_owned(), claim));
+    let own = user(answer(&with(payload)));
+    assert_eq!(own.claims, Claims::new(&own.subject.name, claims));
+    let bare = user(answer(&with(json!({}))));
+    assert_eq!(bare.claims, Claims::new(&bare.subject.name, []), "a token may lack them");
     let one = user(answer(&with(json!({ "roles": "teller" }))));
-    assert_eq!(one.claims["roles"], Claim::Texts(BTreeSet::from(["teller".to_owned()])));
+    assert_eq!(one.claims.get("roles"), Some(&Claim::Texts(BTreeSet::from(["teller".to_owned()]))));
     for (wrong, of) in [
         (json!({ "org": 1 }), ClaimType::Text),
         (json!({ "roles": ["a", 1] }), ClaimType::Texts),
@@ -195,6 +199,13 @@ fn rules_see_the_claims_that_the_operator_names_and_no_others() {
     ] {
         assert_eq!(answer(&with(wrong)), Err(AccessError::Claim(of)));
     }
+}
+
+#[test]
+fn rules_may_look_at_the_flag_of_anonymous_users_and_at_named_claims() {
+    let claims = all().claims();
+    assert_eq!(claims.get("anonymous"), Some(&ClaimType::Flag));
+    assert!(claims.len() == all().settings().claims.len() + 1 && claims.contains_key("roles"), "{claims:?}");
 }
 
 #[test]

@@ -1,7 +1,11 @@
-//! The transaction that adds a version to the stored schema.
+//! The transaction that adds a version to the stored schema and its rights.
 //!
-//! Invariant: it reads all versions, so of two gateways that grow the schema at once one conflicts, and looks again.
+//! Invariants: it reads all versions, so of two gateways that add one at once one conflicts, and looks again. A client's schema leaves the rights as they
+//! are: nobody gives rights to themselves.
 
+use std::sync::Arc;
+
+use iolite_rights::Rights;
 use iolite_values::{Decision, Read, RowKey, Schema, Value, Write};
 
 use crate::{Catalog, rows};
@@ -11,6 +15,8 @@ use crate::{Catalog, rows};
 pub struct Growth {
     pub version: i64,
     pub schema: Schema,
+    /// None: the store has no rights.
+    pub rights: Option<Arc<Rights>>,
 }
 
 impl Growth {
@@ -28,12 +34,12 @@ impl Growth {
 
     fn writes(&self) -> Vec<Write> {
         let key = RowKey::new(&[Value::Int(self.version)]).expect("an integer is a key");
-        rows::writes(&key, &self.schema)
+        rows::writes(&key, &self.schema, self.rights.as_deref())
     }
 }
 
 impl Catalog {
     pub(crate) fn growth_to(&self, schema: Schema) -> Growth {
-        Growth { version: self.version() + 1, schema }
+        Growth { version: self.version() + 1, schema, rights: self.rights.clone() }
     }
 }

@@ -1,23 +1,30 @@
-//! The server's schema, kept as data: every version is a row of a strong system table, and so replicated, recovered and fed like all data.
+//! The server's schema and its rights, kept as data: every version is a row of a strong system table, and so replicated, recovered and fed like all data.
 //!
 //! Source: Iolite's own. The rows are read once, when a gateway starts; after that the feed tells of every new version.
 //!
 //! Invariants:
 //! - a version covers all versions before it, so a schema that was accepted once stays accepted;
-//! - no table of an app has the system table's number.
+//! - no table of an app has the system table's number;
+//! - rights are in a version, and never in what clients send. So nobody gives rights to themselves.
 
+mod changes;
+mod deployment;
 mod growth;
 mod restoring;
 mod rows;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
+use iolite_rights::Rights;
 use iolite_store::RowAt;
 use iolite_values::{
     Id, Interest, KeyRange, LOG_CHECKPOINTS_TABLE, LOG_TABLE, Row, RowKey, Schema, SchemaError, SchemaHash, TableId,
     Write,
 };
 
+pub use changes::{Changes, RuleChange};
+pub use deployment::{Deployment, DeploymentError};
 pub use growth::Growth;
 pub use restoring::{begin_restoring, end_restoring, restoring};
 
@@ -81,6 +88,8 @@ pub struct Catalog {
     rows: BTreeMap<RowKey, Row>,
     version: i64,
     schema: Schema,
+    /// None: nobody has given any.
+    rights: Option<Arc<Rights>>,
     known: BTreeSet<SchemaHash>,
 }
 
@@ -89,7 +98,7 @@ impl Catalog {
     pub fn new(policy: SchemaPolicy) -> Catalog {
         let schema = Schema::default();
         let known = [schema.hash()].into();
-        Catalog { policy, rows: BTreeMap::new(), version: 0, schema, known }
+        Catalog { policy, rows: BTreeMap::new(), version: 0, schema, rights: None, known }
     }
 
     pub fn table() -> TableId {
@@ -130,7 +139,12 @@ impl Catalog {
         &self.schema
     }
 
-    /// Grows with the schema, from 0 for the empty one.
+    /// The rights beside the schema. None: nobody has given any.
+    pub fn rights(&self) -> Option<&Arc<Rights>> {
+        self.rights.as_ref()
+    }
+
+    /// Grows with each schema and each deployment, from 0 for the empty schema.
     pub fn version(&self) -> i64 {
         self.version
     }
@@ -152,11 +166,7 @@ impl Catalog {
     /// # Errors
     /// [`SchemaError`] when it contradicts the server's, or when it adds to it and the policy is [`SchemaPolicy::Fixed`].
     pub fn admit(&self, schema: &Schema) -> Result<Admission, SchemaError> {
-        let is_of_system = |name: &str| SYSTEM_TABLES.iter().any(|own| TableId::of(own) == TableId::of(name));
-        if let Some((name, _)) = schema.tables().find(|(name, _)| is_of_system(name)) {
-            let problem = "its number is that of a system table: rename it".into();
-            return Err(SchemaError { table: name.into(), column: String::new(), problem });
-        }
+        Catalog::check_names(schema)?;
         let merged = self.schema.merged_with(schema)?;
         if merged == self.schema {
             return Ok(Admission::Covered);
@@ -169,6 +179,15 @@ impl Catalog {
                 problem: "it has tables or columns that the server's has not: connect with it once to a gateway whose file says `schemas = \"grow\"`".into(),
             }),
         }
+    }
+
+    fn check_names(schema: &Schema) -> Result<(), SchemaError> {
+        let is_of_system = |name: &str| SYSTEM_TABLES.iter().any(|own| TableId::of(own) == TableId::of(name));
+        let of_system = schema.tables().find(|(name, _)| is_of_system(name));
+        of_system.map_or(Ok(()), |(name, _)| {
+            let problem = "its number is that of a system table: rename it".into();
+            Err(SchemaError { table: name.into(), column: String::new(), problem })
+        })
     }
 }
 

@@ -1,27 +1,41 @@
-//! The rows of the catalog: the key is the version, the column `json` the canonical schema.
+//! The rows of the catalog: the key is the version, the column `json` the canonical schema, the column `rights` the canonical rights, if there are any.
 
+use std::sync::Arc;
+
+use iolite_rights::Rights;
 use iolite_store::RowAt;
 use iolite_values::{Cell, CellState, ColumnId, Operation, Row, RowKey, Schema, Value, Write};
 
 use crate::{Catalog, CatalogError, restoring};
 
 const JSON: &str = "json";
+const RIGHTS: &str = "rights";
 
 /// What makes a row of a version.
-pub fn writes(key: &RowKey, schema: &Schema) -> Vec<Write> {
+pub fn writes(key: &RowKey, schema: &Schema, rights: Option<&Rights>) -> Vec<Write> {
     let table = Catalog::table();
-    let json = Cell { table, row: key.clone(), column: ColumnId::of(JSON) };
-    vec![
-        Write { cell: Cell::row(table, key.clone()), operation: Operation::Create },
-        Write { cell: json, operation: Operation::Put(Value::string(schema.to_json())) },
-    ]
+    let text = |column: &str, text: String| Write {
+        cell: Cell { table, row: key.clone(), column: ColumnId::of(column) },
+        operation: Operation::Put(Value::string(text)),
+    };
+    let create = Write { cell: Cell::row(table, key.clone()), operation: Operation::Create };
+    let rights = rights.map(|rights| text(RIGHTS, rights.to_json()));
+    [create, text(JSON, schema.to_json())].into_iter().chain(rights).collect()
 }
 
-fn read(row: &Row) -> Result<Schema, String> {
-    match row.cell(ColumnId::of(JSON)) {
-        Some(CellState::Scalar(Value::String(json))) => Schema::from_json(json).map_err(|error| error.to_string()),
-        other => Err(format!("{other:?} in the place of its JSON")),
-    }
+fn read(row: &Row) -> Result<(Schema, Option<Arc<Rights>>), String> {
+    let schema = match row.cell(ColumnId::of(JSON)) {
+        Some(CellState::Scalar(Value::String(json))) => Schema::from_json(json).map_err(|error| error.to_string())?,
+        other => return Err(format!("{other:?} in the place of its JSON")),
+    };
+    let rights = match row.cell(ColumnId::of(RIGHTS)) {
+        None => None,
+        Some(CellState::Scalar(Value::String(json))) => {
+            Some(Arc::new(Rights::from_json(json).map_err(|error| error.to_string())?))
+        }
+        other => return Err(format!("{other:?} in the place of its rights")),
+    };
+    Ok((schema, rights))
 }
 
 impl Catalog {
@@ -37,13 +51,14 @@ impl Catalog {
                 Some([Value::Int(version)]) => *version,
                 _ => return Err(CatalogError::Unreadable { version: 0, problem: format!("{key:?} is no version") }),
             };
-            let schema = read(row).map_err(|problem| CatalogError::Unreadable { version, problem })?;
+            let (schema, rights) = read(row).map_err(|problem| CatalogError::Unreadable { version, problem })?;
             self.known.insert(schema.hash());
-            latest = Some((version, schema));
+            latest = Some((version, schema, rights));
         }
-        if let Some((version, schema)) = latest {
+        if let Some((version, schema, rights)) = latest {
             self.version = version;
             self.schema = schema;
+            self.rights = rights;
         }
         Ok(())
     }

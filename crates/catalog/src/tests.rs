@@ -1,5 +1,6 @@
 //! A schema grows, is read back, and what contradicts it is refused.
 
+use iolite_rights::Right;
 use iolite_values::{Decision, SchemaError};
 
 use super::*;
@@ -128,4 +129,84 @@ fn hashes_are_remembered_up_to_a_limit() {
     assert!(catalog.knows(Schema::default().hash()), "what is stored stays known");
     let row = format!("| `catalog::KNOWN_SCHEMAS_MAX` | {KNOWN_SCHEMAS_MAX} |");
     assert!(include_str!("../../../docs/limits.md").contains(&row), "the page has another value");
+}
+
+fn deployment(schema: &Schema, rights: &str) -> Deployment {
+    Deployment::from_json(&format!(r#"{{"schema":{},"rights":{rights}}}"#, schema.to_json())).expect("a deployment")
+}
+
+const OPEN: &str = r#"{"logs":{},"objects":{},"tables":{"notes":"open"}}"#;
+
+fn deploy(catalog: &mut Catalog, wanted: &Deployment) {
+    let growth = catalog.deploy(wanted, Some(&BTreeMap::new()), true).expect("good").expect("new");
+    commit(catalog, &growth);
+}
+
+#[test]
+fn a_deployment_puts_schema_and_rights_into_effect_together() {
+    let mut catalog = Catalog::new(SchemaPolicy::Fixed);
+    let wanted = deployment(&schema(""), OPEN);
+    deploy(&mut catalog, &wanted);
+    assert_eq!((catalog.schema(), catalog.rights().map(|own| &**own)), (&wanted.schema, Some(&wanted.rights)));
+    assert_eq!(catalog.deploy(&wanted, Some(&BTreeMap::new()), true), Ok(None));
+    let again = Deployment::from_json(&wanted.to_json()).expect("its own JSON");
+    assert_eq!(again, wanted);
+}
+
+#[test]
+fn a_client_whose_schema_grows_changes_no_rights() {
+    let mut catalog = Catalog::new(SchemaPolicy::Grow);
+    let wanted = deployment(&schema(""), OPEN);
+    deploy(&mut catalog, &wanted);
+    let grown = growth(&catalog, &schema(r#","votes":{"type":"counter"}"#));
+    commit(&mut catalog, &grown);
+    assert_eq!(catalog.version(), 2);
+    assert_eq!(catalog.rights().map(|own| &**own), Some(&wanted.rights));
+}
+
+#[test]
+fn rights_have_to_cover_tables_of_earlier_versions() {
+    let mut catalog = Catalog::new(SchemaPolicy::Grow);
+    let grown = growth(&catalog, &schema(""));
+    commit(&mut catalog, &grown);
+    let other = Schema::from_json(r#"{"tables":{"rooms":{"columns":{"id":{"type":"id"}},"key":["id"]}}}"#);
+    let wanted = deployment(&other.expect("good"), r#"{"logs":{},"objects":{},"tables":{"rooms":"open"}}"#);
+    let problem = catalog.deploy(&wanted, Some(&BTreeMap::new()), true).expect_err("notes lack rights").to_string();
+    assert!(problem.contains("\"notes\"") && problem.contains("it has no rights"), "{problem}");
+}
+
+#[test]
+fn what_is_no_deployment_is_refused_with_what_it_lacks() {
+    for (text, told) in [
+        ("", "this is no deployment"),
+        ("{}", "missing field `schema`"),
+        (r#"{"schema":{"tables":{}},"rights":[]}"#, "rights"),
+        (r#"{"schema":{"tables":{}},"rights":{},"more":1}"#, "unknown field `more`"),
+    ] {
+        let problem = Deployment::from_json(text).expect_err("no deployment").to_string();
+        assert!(problem.contains(told), "{text}: {problem}");
+    }
+}
+
+#[test]
+fn changes_name_rules_that_are_new_gone_or_changed_and_what_they_cost() {
+    let tables = r#"{"logs":{},"objects":{},"tables":{"notes":{RULES}}}"#;
+    let exists = r#"{"exists":{"at":{"key":[{"row":"id"}],"table":"notes"}}}"#;
+    let claim = |name: &str| format!(r#"{{"test":{{"is":{{"equal":{{"claim":"sub"}}}},"of":{{"claim":"{name}"}}}}}}"#);
+    let wanted = |rules: String| deployment(&schema(""), &tables.replace("RULES", &rules));
+    let mut catalog = Catalog::new(SchemaPolicy::Fixed);
+    let first = wanted(format!(r#""create":{},"delete":{},"update":{exists}"#, claim("a"), claim("a")));
+    let growth = catalog.deploy(&first, None, true).expect("good").expect("new");
+    let changes = catalog.changes(&growth);
+    assert_eq!((changes.tables, changes.columns, changes.rules.len()), (vec!["notes".to_owned()], vec![], 3));
+    assert_eq!(changes.costs, [r#"table "notes", rule "update": reads 1 row for each row that is written"#]);
+    commit(&mut catalog, &growth);
+    let second = wanted(format!(r#""create":{},"read":{},"update":{exists}"#, claim("b"), claim("a")));
+    let growth = catalog.deploy(&second, None, true).expect("good").expect("new");
+    let changes = catalog.changes(&growth);
+    assert!(changes.tables.is_empty() && changes.costs.is_empty(), "the rule that costs is as it was");
+    let said: Vec<_> = changes.rules.into_iter().map(|own| (own.right.map(Right::name), own.was, own.is)).collect();
+    let words = |name: &str| Some(format!("user.{name} = user.sub"));
+    let wanted = [("read", None, words("a")), ("create", words("a"), words("b")), ("delete", words("a"), None)];
+    assert_eq!(said, wanted.map(|(right, was, is)| (Some(right), was, is)));
 }

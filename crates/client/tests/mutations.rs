@@ -209,6 +209,26 @@ fn a_rejection_runs_dependents_again_and_drops_none() {
 }
 
 #[test]
+fn a_denial_is_kept_with_its_reason_and_so_is_one_of_which_an_earlier_session_was_told_why() {
+    let mut harness = reading_title();
+    harness.stores = false;
+    let (first, second) = (harness.mutate("shout"), harness.mutate("shout"));
+    harness.store();
+    let denied = Rejection::Denied("table \"notes\": the rule \"update\" does not let this user".into());
+    harness.decide(first, 1, 20, vec![], Verdict::Rejected(denied));
+    harness.store();
+    harness.take_submits();
+    harness.decide(second, 1, 30, vec![], Verdict::Aborted);
+    harness.store();
+    let refused: Vec<_> = harness.client.refused().map(|refused| (refused.by_app, refused.reason.clone())).collect();
+    let reason = "denied: table \"notes\": the rule \"update\" does not let this user".to_owned();
+    assert_eq!(
+        refused,
+        [(false, reason), (false, "the server has refused it, and told an earlier session why".to_owned())]
+    );
+}
+
+#[test]
 fn a_first_run_that_fails_never_began() {
     let mut harness = reading_title();
     let counter = harness.mutate("broken");

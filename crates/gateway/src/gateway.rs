@@ -12,6 +12,7 @@ use iolite_wire::message::{FromClient, FromGateway, SubscriptionId};
 use crate::blobs::links::Blobs;
 use crate::checkpoints::Checkpoints;
 use crate::delivery::Delivery;
+use crate::deploying::Deploying;
 use crate::following::index::{InterestIndex, Target};
 use crate::following::load::News;
 use crate::following::queries::Queries;
@@ -30,6 +31,7 @@ use crate::sessions::timers::Timers;
 use crate::store::{Home, Requests};
 use crate::submissions::acknowledging::Acknowledging;
 use crate::submissions::lanes::Lanes;
+use crate::submissions::rights::Judging;
 use crate::telling::feed::Feed;
 
 /// The gateway's half of all sessions of one server.
@@ -40,6 +42,7 @@ pub struct Gateway {
     pub(crate) requests: Requests,
     pub(crate) catalog: Catalog,
     pub(crate) growing: Option<Growing>,
+    pub(crate) deploying: Deploying,
     pub(crate) own: Own,
     pub(crate) checkpoints: Checkpoints,
     pub(crate) sessions: BTreeMap<SessionId, Session>,
@@ -48,6 +51,8 @@ pub struct Gateway {
     /// The open session of each client.
     pub(crate) clients: BTreeMap<ClientId, SessionId>,
     pub(crate) lanes: Lanes,
+    /// Mutations of lanes that wait for rows by which they are judged.
+    pub(crate) judging: Judging,
     pub(crate) acknowledging: Acknowledging,
     pub(crate) index: InterestIndex,
     pub(crate) queries: Queries,
@@ -66,8 +71,6 @@ pub struct Gateway {
     pub(crate) out_of_service: Option<String>,
     /// What a broken gateway told before its time, and to whom.
     pub(crate) published: BTreeMap<TransactionId, BTreeSet<SessionId>>,
-    #[cfg(test)]
-    pub(crate) rights_asked: Vec<crate::sessions::rights::Asked>,
     outputs: VecDeque<Output>,
 }
 
@@ -82,12 +85,14 @@ impl Gateway {
             requests: Requests::default(),
             catalog,
             growing: None,
+            deploying: Deploying::default(),
             own: Own::default(),
             checkpoints: Checkpoints::default(),
             sessions: BTreeMap::new(),
             held: BTreeSet::new(),
             clients: BTreeMap::new(),
             lanes: Lanes::default(),
+            judging: Judging::default(),
             acknowledging: Acknowledging::new(),
             index: InterestIndex::default(),
             queries: Queries::default(),
@@ -103,8 +108,6 @@ impl Gateway {
             group: None,
             out_of_service: None,
             published: BTreeMap::new(),
-            #[cfg(test)]
-            rights_asked: Vec::new(),
             outputs: VecDeque::new(),
         }
     }
@@ -291,6 +294,7 @@ impl Gateway {
             self.delivery.session_ended(open.client);
             self.leave_logs(open.client);
         }
+        self.stop_judging(open.client);
         self.lanes.clear(open.client);
     }
 
@@ -334,6 +338,7 @@ impl Machine for Gateway {
             Input::BlobRoom(room) => self.blobs.room = room,
             Input::RevokeLeases => self.revoke_leases(now),
             Input::Revoke(asked, revocation) => self.revoke_tokens(asked, revocation),
+            Input::Deploy(asked, deploy) => self.on_deploy(asked, *deploy),
             Input::Keys(keys) => self.set_keys(keys),
             Input::OutOfService(reason) => self.on_out_of_service(now, reason),
         }

@@ -9,6 +9,7 @@ use iolite_wire::blobs::{BlobReply, BlobRequest};
 use iolite_wire::centres::CentreNews;
 use iolite_wire::message::{FromClient, FromGateway};
 
+use crate::deploying::{Deploy, Deployed, DeploymentId};
 use crate::limits::Limits;
 use crate::sessions::revoked::RevokedTokens;
 use crate::without::Without;
@@ -47,6 +48,8 @@ pub enum Input {
     RevokeLeases,
     /// An operator revokes tokens. [`AccessNews::Answered`] says how it went.
     Revoke(RevocationId, RevokedTokens),
+    /// An operator puts a schema and its rights into effect, or asks what that would change. [`AccessNews::Deployed`] says how it went.
+    Deploy(DeploymentId, Box<Deploy>),
     /// The keys at the issuer's address take the place of those that were there before. Those of the settings stay.
     Keys(Vec<Key>),
     /// No client is served from now on, for this reason, which says what to do. None: they are served again.
@@ -122,6 +125,8 @@ pub enum AccessNews {
     Known,
     /// Whether the tokens of an order are revoked: if so, every gateway learns it from the feed. If not, why, for people.
     Answered(RevocationId, Result<(), String>),
+    /// The changes that a deployment has made, or would make. If it is not in effect, why, for people.
+    Deployed(DeploymentId, Result<Deployed, String>),
     /// The key that signs tokens of anonymous users from now on.
     AnonymousKey(AnonymousKey),
     /// The keys of the issuer's address, which are good from now on.
@@ -138,6 +143,10 @@ pub struct Settings {
     pub access: Access,
     /// 32 random bytes: the key of anonymous users, if the store has none yet and they are let in.
     pub fresh_key: [u8; 32],
+    /// Whether users are let in only when the store has rights. If not, they may do everything while it has none.
+    pub rights_required: bool,
+    /// Whether the store has secondary indexes, which sets of rights need.
+    pub has_indexes: bool,
     pub schemas: SchemaPolicy,
     pub limits: Limits,
     /// Whether its host has a store of chunks. Without one, connections to `/blobs` are refused.
@@ -165,6 +174,14 @@ pub enum Broken {
     AcknowledgeAnything,
     /// The refusal of a transaction of tables that merge is recorded as an abort.
     RecordRefusal,
+    /// A mutation is committed without the reads that its judgement rests on.
+    JudgeWithoutReads,
+    /// The reads of a judgement are dropped as those of the mutation's level are.
+    RulesBeforeGuarded,
+    /// A mutation's own reads are validated whether its user may see the rows or not.
+    ReadsUnchecked,
+    /// A denial is told, and nothing is recorded in the place of the mutation.
+    DeniedNotRecorded,
     /// Lets a client in from another data centre before all that it has seen is here.
     LetInBehind,
 }

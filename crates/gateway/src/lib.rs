@@ -13,6 +13,7 @@
 mod blobs;
 mod checkpoints;
 mod delivery;
+mod deploying;
 mod following;
 mod gateway;
 mod interface;
@@ -28,6 +29,7 @@ mod telling;
 mod validate;
 mod without;
 
+pub use deploying::{Deploy, Deployed, DeploymentId};
 pub use gateway::Gateway;
 pub use interface::{
     AccessNews, BlobInput, BlobLink, BlobOutput, BlobRoom, Broken, Input, Output, RevocationId, SessionId, Settings,

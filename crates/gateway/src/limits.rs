@@ -77,6 +77,12 @@ pub const LOAD_BUFFER_BYTES_MAX: usize = 8 << 20;
 /// Leases that are over whose revocations are under way. The next one waits.
 pub const REVOCATIONS_OPEN_MAX: usize = 64;
 
+/// Rows of a user that a set of rights has.
+pub const SET_KEYS_MAX: usize = 4096;
+
+/// Rows that are read at a time to judge one mutation.
+pub const JUDGE_READS_OPEN_MAX: usize = 64;
+
 /// Mutations of a client that wait for the store or whose outcomes wait for the feed.
 pub const SUBMITS_OPEN_MAX: usize = wire::SUBMITS_OPEN.most;
 

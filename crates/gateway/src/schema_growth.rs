@@ -1,6 +1,6 @@
 //! The server's schema: read at start, made to grow by what clients add, and kept up to date from the feed.
 //!
-//! Invariant: one growth at a time. Whoever waits is looked at again when the feed has reached its end, whoever brought it about.
+//! Invariant: one growth at a time, of a client or of an operator (`deploying.rs`). Whoever waits is looked at again when the feed has reached its end, whoever brought it about.
 
 use iolite_catalog::{Catalog, Growth};
 use iolite_machine::Now;
@@ -66,20 +66,29 @@ impl Gateway {
             }
             Home::ReadingSchemas { changes, .. } => changes.extend(writes().cloned()),
             Home::Serving { store, position } => {
+                let before = self.catalog.rights().cloned();
                 if let Err(error) = self.catalog.fold(writes()) {
                     let (store, position) = (*store, *position);
                     self.home = Home::Unreadable { store: Some(store), position, problem: error.to_string() };
+                }
+                if self.catalog.rights() != before.as_ref() {
+                    self.end_users();
                 }
             }
         }
     }
 
     pub(crate) fn grow(&mut self, growth: &Growth) {
-        if self.growing.is_some() {
-            return;
+        if self.growing.is_none() {
+            self.commit_growth(growth);
         }
+    }
+
+    /// Commits a growth, while nothing else grows.
+    pub(crate) fn commit_growth(&mut self, growth: &Growth) -> Counter {
+        assert!(self.growing.is_none(), "one growth at a time");
         self.growing = Some(Growing::Asked);
-        self.commit_own(Purpose::Growth, self.position(), growth.reads(), growth.decision());
+        self.commit_own(Purpose::Growth, self.position(), growth.reads(), growth.decision())
     }
 
     pub(crate) fn on_growth(&mut self, now: Now, counter: Counter, reply: &CommitReply) {
@@ -92,6 +101,7 @@ impl Gateway {
         };
         self.own_ended(counter);
         self.growing = Some(Growing::Decided(until));
+        self.deployment_decided(counter, reply);
         self.finish_growth();
         self.retry_held(now);
     }
@@ -100,6 +110,9 @@ impl Gateway {
     pub(crate) fn on_growth_refused(&mut self, now: Now, counter: Counter, refusal: &Refusal) {
         self.own_ended(counter);
         self.growing = None;
+        if self.deployment_refused(counter, refusal) {
+            return self.retry_held(now);
+        }
         for id in self.held.clone() {
             let asks = self.sessions.get(&id).is_some_and(|session| match &session.phase {
                 Phase::Held(guest) => guest.schema.is_some(),
@@ -109,13 +122,17 @@ impl Gateway {
                 self.end(id, &Farewell::Schema(refusal.to_string()));
             }
         }
+        self.go_on_deploying();
         self.retry_held(now);
     }
 
-    /// Lets the next growth begin once the feed shows what came of the last.
+    /// Lets the next growth begin once the feed shows what came of the last. A deployment that waits is next.
     pub(crate) fn finish_growth(&mut self) {
         match self.growing {
-            Some(Growing::Decided(at)) if at <= self.position() => self.growing = None,
+            Some(Growing::Decided(at)) if at <= self.position() => {
+                self.growing = None;
+                self.go_on_deploying();
+            }
             Some(Growing::Decided(_) | Growing::Asked) | None => {}
         }
     }

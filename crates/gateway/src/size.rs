@@ -72,7 +72,7 @@ pub fn outcome(outcome: &Outcome) -> usize {
     FIXED
         + match &outcome.verdict {
             Verdict::Committed(_) | Verdict::Aborted | Verdict::Conflict(_) => 0,
-            Verdict::Rejected(Rejection::Invalid(text)) => text.len(),
+            Verdict::Rejected(Rejection::Invalid(text) | Rejection::Denied(text)) => text.len(),
             Verdict::Rejected(Rejection::Forgotten) => 0,
         }
 }

@@ -78,6 +78,12 @@ pub enum Purpose {
     Revocation(Counter),
     /// A cell whose blob a connection to `/blobs` speaks of.
     BlobCell,
+    /// A row by which a mutation is judged.
+    Rights {
+        client: ClientId,
+        lane: LaneNumber,
+        counter: Counter,
+    },
     /// The outcome of a mutation whose lease is gone: it may have spent it itself.
     Spent {
         client: ClientId,
@@ -107,6 +113,7 @@ impl Purpose {
             | Purpose::Leases
             | Purpose::Access
             | Purpose::BlobCell
+            | Purpose::Rights { .. }
             | Purpose::Spent { .. } => true,
             Purpose::Growth(_)
             | Purpose::Checkpoint(_)
@@ -228,10 +235,12 @@ impl Gateway {
         self.feed.clear();
         self.group.iter_mut().for_each(Group::clear);
         self.lanes.clear_all();
+        self.judging.clear();
         self.acknowledging.clear();
         self.due.clear();
         self.published.clear();
         self.growing = None;
+        self.forget_deployment();
         self.own.clear();
         self.checkpoints = Checkpoints::default();
         self.end_links();
@@ -263,6 +272,7 @@ impl Gateway {
             Purpose::BlobRow(counter) => self.on_row_commit_refused(now, counter),
             Purpose::BlobCell => self.on_cell_refused(now, id),
             Purpose::Spent { client, lane, counter } => self.on_spent(now, client, lane, counter, None),
+            Purpose::Rights { client, .. } => self.on_judged_by_nothing(client, refusal),
         }
     }
 
@@ -298,6 +308,9 @@ impl Gateway {
             (Purpose::AccessRow(counter), Reply::Commit(reply)) => self.on_access_row(counter, Some(&reply)),
             (Purpose::BlobRow(counter), Reply::Commit(reply)) => self.on_row_committed(now, counter, &reply),
             (Purpose::BlobCell, Reply::ReadAt(reply)) => self.on_cell(now, id, reply),
+            (Purpose::Rights { client, lane, counter }, Reply::ReadAt(reply)) => {
+                self.on_judged_by(now, (client, lane, counter), id, reply);
+            }
             (Purpose::Spent { client, lane, counter }, Reply::Completions(reply)) => {
                 self.on_spent(now, client, lane, counter, reply.ok());
             }

@@ -10,6 +10,7 @@ mod leases;
 mod log;
 pub mod order;
 pub mod own_outcomes;
+pub mod rights;
 mod rows;
 mod strong;
 mod submit;

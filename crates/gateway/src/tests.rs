@@ -7,6 +7,7 @@ mod causal;
 mod checkpoints;
 mod client_view;
 mod delivery;
+mod deploying;
 mod fake_store;
 mod frames;
 mod giving_up;

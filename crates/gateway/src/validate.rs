@@ -35,6 +35,7 @@ impl Gateway {
         assert_eq!(open, self.clients.len(), "a client has one session");
         let acknowledging = self.requests.open.values().filter(|own| matches!(own, Purpose::Acknowledge(_))).count();
         assert_eq!(acknowledging, self.acknowledging.len(), "one acknowledgement of a client is open");
+        self.deploying.validate(self.growing);
         self.check_lanes();
         self.check_links();
         self.members.validate(|client| self.clients.contains_key(&client));
@@ -45,9 +46,9 @@ impl Gateway {
     fn check_lanes(&self) {
         self.lanes.validate();
         let asked = self.requests.open.values().filter_map(|own| match own {
-            Purpose::Submit { client, lane, counter } | Purpose::Spent { client, lane, counter } => {
-                Some((*client, *lane, Some(*counter)))
-            }
+            Purpose::Submit { client, lane, counter }
+            | Purpose::Spent { client, lane, counter }
+            | Purpose::Rights { client, lane, counter } => Some((*client, *lane, Some(*counter))),
             Purpose::Schemas
             | Purpose::Growth(_)
             | Purpose::Checkpoint(_)
@@ -66,7 +67,10 @@ impl Gateway {
             | Purpose::Acknowledge(_) => None,
         });
         let mut asked: Vec<_> = asked.collect();
+        asked.extend(self.judging.early().map(|(client, lane)| (client, lane, self.lanes.in_flight_of(client, lane))));
         asked.sort_unstable();
+        // Several rows may be read for one.
+        asked.dedup();
         assert!(self.lanes.in_flight().eq(asked), "the store has one mutation of each lane");
     }
 
@@ -90,6 +94,7 @@ impl Gateway {
             | Purpose::Revocation(_)
             | Purpose::BlobRow(_)
             | Purpose::BlobCell
+            | Purpose::Rights { .. }
             | Purpose::Spent { .. }
             | Purpose::Acknowledge(_) => false,
         });

@@ -98,7 +98,7 @@ impl Site {
 
     /// Commands of operators.
     pub fn with_commands(mut self, commands: Arc<dyn Commands>) -> Site {
-        let run = post(move |request: Request| async move { commands::answer(&commands, &request) });
+        let run = post(move |request: Request| commands::answer(commands.clone(), request));
         self.router = self.router.route(&format!("{}{{*command}}", commands::PATH), run);
         self
     }

@@ -16,12 +16,12 @@ use iolite_values::{Schema, Table};
 
 use crate::{ClaimType, ClassRights, LogRights, Right, Rights, Rule, SUBJECT, TableRights};
 
-/// The deployment that rights are checked against.
+/// The context that rights are checked against.
 #[derive(Clone, Copy)]
-pub struct Deployment<'a> {
+pub struct Context<'a> {
     pub schema: &'a Schema,
-    /// The claims that the operator has named, without `sub`.
-    pub claims: &'a BTreeMap<String, ClaimType>,
+    /// The claims that the operator has named, without `sub`. None: a developer may say any claim, of any type.
+    pub claims: Option<&'a BTreeMap<String, ClaimType>>,
     /// The classes of objects, if they are known.
     pub classes: Option<&'a BTreeSet<String>>,
     /// Whether the store has secondary indexes. PostgreSQL's has none.
@@ -50,7 +50,7 @@ impl fmt::Display for Problem {
 
 /// One rule that is checked, and what it may look at.
 struct Checker<'a> {
-    deployment: Deployment<'a>,
+    context: Context<'a>,
     right: Right,
     /// The table that is judged, with its name.
     table: Option<(&'a str, &'a Table)>,
@@ -62,21 +62,21 @@ struct Checker<'a> {
 
 impl Rights {
     /// All that is wrong with them.
-    pub fn problems(&self, deployment: &Deployment<'_>) -> Vec<Problem> {
+    pub fn problems(&self, context: &Context<'_>) -> Vec<Problem> {
         let mut problems = Vec::new();
-        if deployment.claims.get(SUBJECT).is_some_and(|own| *own != ClaimType::Text) {
+        if context.claims.and_then(|claims| claims.get(SUBJECT)).is_some_and(|own| *own != ClaimType::Text) {
             let problem =
                 "it is always the text that names the user, and another claim of that name hides it: rename yours";
             problems.push(Problem { what: format!("claim {SUBJECT:?}"), rule: None, problem: problem.into() });
         }
-        self.check_tables(deployment, &mut problems);
-        self.check_logs(deployment, &mut problems);
-        self.check_classes(deployment, &mut problems);
+        self.check_tables(context, &mut problems);
+        self.check_logs(context, &mut problems);
+        self.check_classes(context, &mut problems);
         problems
     }
 
-    fn check_tables(&self, deployment: &Deployment<'_>, problems: &mut Vec<Problem>) {
-        for (name, table) in deployment.schema.tables() {
+    fn check_tables(&self, context: &Context<'_>, problems: &mut Vec<Problem>) {
+        for (name, table) in context.schema.tables() {
             let mut found =
                 |problem: String| problems.push(Problem { what: format!("table {name:?}"), rule: None, problem });
             match (self.tables.get(name), table.log()) {
@@ -93,43 +93,43 @@ impl Rights {
                         found("nobody may do anything with it: add the rules \"read\", \"create\", \"update\" or \"delete\"".into());
                     }
                     for (right, rule) in given {
-                        problems.extend(Checker::of_table(*deployment, name, table, right).checked(rule));
+                        problems.extend(Checker::of_table(*context, name, table, right).checked(rule));
                     }
                 }
             }
         }
-        let unknown = self.tables.keys().filter(|name| deployment.schema.table(name).is_none());
+        let unknown = self.tables.keys().filter(|name| context.schema.table(name).is_none());
         problems.extend(unknown.map(|name| stranger("table", name)));
     }
 
-    fn check_logs(&self, deployment: &Deployment<'_>, problems: &mut Vec<Problem>) {
-        for name in deployment.schema.logs().keys() {
+    fn check_logs(&self, context: &Context<'_>, problems: &mut Vec<Problem>) {
+        for name in context.schema.logs().keys() {
             match self.logs.get(name) {
                 None => problems.push(lacking("log", name)),
                 Some(LogRights::Open) => {}
                 Some(LogRights::Rules(own)) => {
                     for (right, rule) in Right::OF_LOGS.into_iter().filter_map(|right| Some((right, own.rule(right)?)))
                     {
-                        problems.extend(Checker::of_log(*deployment, name, right).checked(rule));
+                        problems.extend(Checker::of_log(*context, name, right).checked(rule));
                     }
                 }
             }
         }
-        let unknown = self.logs.keys().filter(|name| !deployment.schema.logs().contains_key(*name));
+        let unknown = self.logs.keys().filter(|name| !context.schema.logs().contains_key(*name));
         problems.extend(unknown.map(|name| stranger("log", name)));
     }
 
-    fn check_classes(&self, deployment: &Deployment<'_>, problems: &mut Vec<Problem>) {
+    fn check_classes(&self, context: &Context<'_>, problems: &mut Vec<Problem>) {
         let rules = self.objects.iter().filter_map(|(name, own)| match own {
             ClassRights::Open => None,
             ClassRights::Rules(rules) => Some((name, rules)),
         });
         for (name, own) in rules {
             for (right, rule) in Right::OF_CLASSES.into_iter().filter_map(|right| Some((right, own.rule(right)?))) {
-                problems.extend(Checker::of_class(*deployment, name, right).checked(rule));
+                problems.extend(Checker::of_class(*context, name, right).checked(rule));
             }
         }
-        let Some(classes) = deployment.classes else { return };
+        let Some(classes) = context.classes else { return };
         problems
             .extend(classes.iter().filter(|name| !self.objects.contains_key(*name)).map(|name| lacking("class", name)));
         problems
@@ -148,19 +148,19 @@ fn stranger(kind: &str, name: &str) -> Problem {
 }
 
 impl<'a> Checker<'a> {
-    fn of_table(deployment: Deployment<'a>, name: &'a str, table: &'a Table, right: Right) -> Checker<'a> {
+    fn of_table(context: Context<'a>, name: &'a str, table: &'a Table, right: Right) -> Checker<'a> {
         let what = format!("table {name:?}");
-        Checker { deployment, right, table: Some((name, table)), log: None, what, problems: Vec::new() }
+        Checker { context, right, table: Some((name, table)), log: None, what, problems: Vec::new() }
     }
 
-    fn of_log(deployment: Deployment<'a>, name: &'a str, right: Right) -> Checker<'a> {
+    fn of_log(context: Context<'a>, name: &'a str, right: Right) -> Checker<'a> {
         let what = format!("log {name:?}");
-        Checker { deployment, right, table: None, log: Some(name), what, problems: Vec::new() }
+        Checker { context, right, table: None, log: Some(name), what, problems: Vec::new() }
     }
 
-    fn of_class(deployment: Deployment<'a>, name: &str, right: Right) -> Checker<'a> {
+    fn of_class(context: Context<'a>, name: &str, right: Right) -> Checker<'a> {
         let what = format!("class {name:?}");
-        Checker { deployment, right, table: None, log: None, what, problems: Vec::new() }
+        Checker { context, right, table: None, log: None, what, problems: Vec::new() }
     }
 
     fn checked(mut self, rule: &Rule) -> Vec<Problem> {

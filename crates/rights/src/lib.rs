@@ -26,7 +26,7 @@ pub use build::{
     after, at, class_name, everybody, flag, key, list_has, method, mine, new, nobody, now, object_id, old, operation,
     ops, row, user, value,
 };
-pub use check::{Deployment, Problem};
+pub use check::{Context, Problem};
 pub use claims::{Claim, ClaimType, Claims, SUBJECT};
 pub use effective::Effective;
 pub use json::RightsError;

@@ -53,7 +53,7 @@ export const SECTIONS: readonly Section[] = [
     title: "Guides",
     pages: [
       { file: "docs/guides/README.md", path: "guides/index", title: "All guides" },
-      ...["take-it-into-your-app", "schema", "mutators", "forms", "lists", "offline", "users", "device", "managers", "testing", "schema-changes", "deploy"].map(guide),
+      ...["take-it-into-your-app", "schema", "mutators", "forms", "lists", "offline", "users", "rights", "device", "managers", "testing", "schema-changes", "deploy"].map(guide),
       { file: "docs/blobs.md", path: "guides/blobs" },
       { file: "docs/merging.md", path: "guides/merging" },
       { file: "docs/sync.md", path: "guides/sync" },

@@ -2,7 +2,7 @@
 
 import { newId } from "@iolite/client";
 import { useClient, useDifference, useLive, useMutation, useReactive } from "@iolite/react";
-import { type Mark, type Me, startPage, useMarks, useMe } from "examples-page";
+import { type Mark, type Me, myId, startPage, useMarks, useMe } from "examples-page";
 import { type ComponentType, useEffect } from "react";
 
 import { type Line, mutators, type Room, schema } from "./model";
@@ -13,7 +13,7 @@ export type { Line, Mark, Me, Room };
 export { useMe };
 
 export function start(App: ComponentType): void {
-  startPage("chat", mutators, App);
+  startPage("chat", mutators, App, { as: { sub: myId() } });
 }
 
 export function useRooms(): readonly Room[] | undefined {

@@ -5,12 +5,14 @@
 
 import { Abort, type ClientOf, defineMutators, defineSchema, live, mutator, type RowOf, s, table } from "@iolite/client";
 
-import { LONGEST } from "./lengths";
+import { LONGEST } from "./lengths.ts";
 
 export const schema = defineSchema({
   rooms: table({ id: s.string(), name: s.register(s.string()), count: s.counter() }),
   logs: live(s.list(s.string(), { order: "commit" }), { delivered: true }),
+  /** `by`: the user who says it, as the token names them. `author`: the name that they gave themselves. */
   lines: table({ id: s.string(), by: s.string(), author: s.string(), text: s.string(), at: s.int() }).delivered(),
+  /** `id`: the user. */
   people: table({ room: s.string(), id: s.string(), name: s.register(s.string()), seen: s.register(s.int()) }).key("room", "id"),
 });
 

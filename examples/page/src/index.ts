@@ -2,7 +2,7 @@
 
 export { AskButton } from "./AskButton";
 export { type ConnectionWords, connectionWords } from "./connectionWords";
-export { type Me, useMe } from "./me";
+export { type Me, myId, useMe } from "./me";
 export { NetworkSwitch } from "./NetworkSwitch";
 export { Notice } from "./Notice";
 export { openClient } from "./openClient";

@@ -18,8 +18,13 @@ function kept(key: string, otherwise: () => string): string {
   return value;
 }
 
+/** The id, by which rights and rows name this person. */
+export function myId(): string {
+  return kept(ID, newId);
+}
+
 export function useMe(): readonly [Me, (name: string) => void] {
-  const [id] = useState(() => kept(ID, newId));
+  const [id] = useState(myId);
   const [name, setName] = useState(() => kept(NAME, () => NAMES[Math.floor(Math.random() * NAMES.length)] ?? "Guest"));
   function rename(next: string): void {
     localStorage.setItem(NAME, next);

@@ -4,7 +4,7 @@ import { type Client, createClient, type ClientOptions, developmentServer, type 
 
 import { centresOfServer } from "./centresOfServer";
 
-type Options<S extends Schema, M> = Pick<ClientOptions<S, M>, "schema" | "mutators" | "name" | "paused">;
+type Options<S extends Schema, M> = Pick<ClientOptions<S, M>, "schema" | "mutators" | "name" | "paused" | "as">;
 
 export async function openClient<S extends Schema, M>(options: Options<S, M>): Promise<Client<S, M>> {
   const { url, token } = await developmentServer();

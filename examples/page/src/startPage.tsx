@@ -9,10 +9,15 @@ import { Notice } from "./Notice";
 import { openClient } from "./openClient";
 import { registerServiceWorker } from "./registerServiceWorker";
 
-export function startPage<S extends Schema, M>(name: string, mutators: Mutators<S, M>, App: ComponentType): void {
+export interface PageOptions {
+  /** Signs the person in under their id, for an app with rights. A development server takes it at its word. */
+  readonly as?: { readonly sub: string };
+}
+
+export function startPage<S extends Schema, M>(name: string, mutators: Mutators<S, M>, App: ComponentType, options: PageOptions = {}): void {
   const root = createRoot(document.getElementById("root") as HTMLElement);
   registerServiceWorker();
-  openClient({ name, schema: mutators.schema, mutators }).then(
+  openClient({ name, schema: mutators.schema, mutators, ...options }).then(
     (client) =>
       root.render(
         <StrictMode>

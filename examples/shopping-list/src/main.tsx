@@ -1,4 +1,4 @@
-import { createClient, developmentServer } from "@iolite/client";
+import { createClient, developmentServer, newId } from "@iolite/client";
 import { IoliteProvider, useClient, useConnectionState, useMutation, usePending, useRefused } from "@iolite/react";
 import { useState } from "react";
 import { createRoot } from "react-dom/client";
@@ -22,7 +22,7 @@ function Page() {
       <p>
         You are <input aria-label="You" value={who} onChange={({ target }) => setWho(target.value)} />
       </p>
-      <Items who={who} />
+      <Items who={who} me={me} />
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -54,8 +54,9 @@ function State() {
   );
 }
 
+const me: string = (localStorage["me"] ??= newId());
 const server = await developmentServer();
-const client = await createClient({ ...server, name: "shopping", user: "me", schema, mutators });
+const client = await createClient({ ...server, as: { sub: me }, name: "shopping", user: me, schema, mutators });
 
 createRoot(document.getElementById("root")!).render(
   <IoliteProvider client={client}>

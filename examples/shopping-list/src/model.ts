@@ -7,6 +7,7 @@ export const schema = defineSchema({
     what: s.register(s.string()),
     bought: s.register(s.bool()),
     taker: s.string().default(""),
+    takerId: s.string().default(""),
   }).index("openFirst", ["bought", "at"]),
 });
 
@@ -14,12 +15,13 @@ export const mutators = defineMutators(schema, {
   add: mutator((tx, { what }: { what: string }) => {
     tx.items.insert({ id: tx.newId(), at: tx.now(), what, bought: false });
   }),
-  take: mutator((tx, { id, who }: { id: Id; who: string }) => {
-    const { taker, what } = tx.items.ref(id);
+  take: mutator((tx, { id, who, me }: { id: Id; who: string; me: string }) => {
+    const { taker, takerId, what } = tx.items.ref(id);
     if (taker.get() !== "") {
       throw new Abort(`${taker.get()} gets ${what.get()} already.`);
     }
     taker.set(who);
+    takerId.set(me);
   }),
 });
 

@@ -1,5 +1,5 @@
 /**
- * The board. Each square is bound to its own shared variable, so a tile that is laid renders one square again, here and everywhere.
+ * The board. Each square is bound to its own row, so a tile that is laid renders one square again, here and everywhere.
  * To the keyboard it is one stop, on whose squares one walks.
  */
 
@@ -8,7 +8,6 @@ import { useMarks } from "examples-page";
 import { type KeyboardEvent, memo, useCallback, useRef, useState } from "react";
 
 import { BONUS_WORDS, bonusOf, CENTRE, SIZE, valueOf } from "./letters";
-import { squareOf } from "./model";
 import { walk } from "./walk";
 
 const PLACES = Array.from({ length: SIZE }, (_, place) => place);
@@ -64,7 +63,8 @@ interface SquareProps {
 }
 
 const Square = memo(function Square({ game, at, isLaid, isWaiting, isStop, onPress, onFocus }: SquareProps) {
-  const { data: letter = "" } = useLive((live) => live.squares(squareOf(game, at)), [game, at]);
+  const { data: tile } = useLive((live) => live.squares([game, at]).self, [game, at]);
+  const letter = tile?.letter ?? "";
   const bonus = bonusOf(at);
   return (
     <div role="gridcell">

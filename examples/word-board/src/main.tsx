@@ -1,9 +1,9 @@
 /** Starts the page. */
 
-import { startPage } from "examples-page";
+import { myId, startPage } from "examples-page";
 
 import { App } from "./App";
 import { mutators } from "./mutators";
 import "./board.css";
 
-startPage("word-board", mutators, App);
+startPage("word-board", mutators, App, { as: { sub: myId() } });

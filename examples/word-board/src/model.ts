@@ -1,15 +1,16 @@
 /**
- * What the game stores. Every square is a shared variable, so that a tile shows everywhere as soon as somebody lays it; the rest is plain values, because the
+ * What the game stores. Every square is a row of its own, so that a tile shows everywhere as soon as somebody lays it; the rest is plain values, because the
  * rules rest on them: a mutator whose reads are no longer true runs again, so no two people ever draw one tile.
  */
 
 import { type ClientOf, defineSchema, live, type RowOf, s, table } from "@iolite/client";
 
-import type { mutators } from "./mutators";
+import type { mutators } from "./mutators.ts";
 
 export const schema = defineSchema({
   /** `bag`: the tiles that nobody has drawn, the next one last. `turn` counts up; `passes` since the last word. */
   games: table({ id: s.string(), bag: s.string(), turn: s.int().default(0), passes: s.int().default(0), news: s.string().default("") }),
+  /** `id`: the user, as the token names them. */
   players: table({
     game: s.string(),
     id: s.string(),
@@ -18,7 +19,8 @@ export const schema = defineSchema({
     rack: s.string(),
     score: s.int().default(0),
   }).key("game", "id"),
-  squares: live(s.string().default("")),
+  /** The tiles that lie on the board. */
+  squares: table({ game: s.string(), at: s.int(), letter: s.string() }).key("game", "at"),
   /** The squares of a game whose tiles may be taken back: those of the move that is being made. */
   laid: live(s.set(s.int())),
 });
@@ -27,10 +29,6 @@ export type Game = RowOf<typeof schema.tables.games>;
 export type Player = RowOf<typeof schema.tables.players>;
 
 export const SEATS = 4;
-
-export function squareOf(game: string, at: number): string {
-  return `${game}/${at}`;
-}
 
 /** Who has the turn, of players in the order of their seats. */
 export function inTurn(game: Game, players: readonly Player[]): Player | undefined {

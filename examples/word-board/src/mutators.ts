@@ -2,8 +2,8 @@
 
 import { Abort, defineMutators, mutator, type WriteTransaction } from "@iolite/client";
 
-import { mixedBag, RACK, SIZE } from "./letters";
-import { bySeat, inTurn, isOver, schema, SEATS, squareOf } from "./model";
+import { mixedBag, RACK } from "./letters";
+import { bySeat, inTurn, isOver, schema, SEATS } from "./model";
 import { scoreOf } from "./score";
 
 type Transaction = WriteTransaction<typeof schema>;
@@ -31,16 +31,15 @@ export const mutators = defineMutators(schema, {
 
   lay: mutator((tx, { game, player, letter, at }: Move & { letter: string; at: number }) => {
     mustHaveTurn(tx, { game, player });
-    const square = tx.squares.ref(squareOf(game, at));
     const rack = tx.players.ref([game, player]).rack;
-    if (square.get() !== "") {
+    if (tx.squares.has([game, at])) {
       throw new Abort("There is a tile already.");
     }
     if (!rack.get().includes(letter)) {
       throw new Abort(`You have no ${letter}.`);
     }
     rack.set(rack.get().replace(letter, ""));
-    square.set(letter);
+    tx.squares.insert({ game, at, letter });
     tx.laid.ref(game).add(at);
   }),
 
@@ -55,7 +54,7 @@ export const mutators = defineMutators(schema, {
   finish: mutator((tx, { game, player }: Move) => {
     const { name } = mustHaveTurn(tx, { game, player });
     const laid = tx.laid.ref(game).get();
-    const score = scoreOf((at) => tx.squares.ref(squareOf(game, at)).get(), laid);
+    const score = scoreOf((at) => tx.squares.get([game, at])?.letter ?? "", laid);
     if (typeof score === "string") {
       throw new Abort(score);
     }
@@ -80,11 +79,8 @@ export const mutators = defineMutators(schema, {
     if (by === undefined) {
       throw new Abort("Only who has a seat may begin anew.");
     }
-    for (let at = 0; at < SIZE * SIZE; at += 1) {
-      const square = tx.squares.ref(squareOf(game, at));
-      if (square.get() !== "") {
-        square.set("");
-      }
+    for (const { at } of tx.squares.range({ prefix: [game] })) {
+      tx.squares.delete([game, at]);
     }
     const laid = tx.laid.ref(game);
     laid.get().forEach((at) => laid.delete(at));
@@ -110,10 +106,9 @@ function mustHaveTurn(tx: Transaction, { game, player }: Move) {
 }
 
 function toRack(tx: Transaction, { game, player }: Move, at: number): void {
-  const square = tx.squares.ref(squareOf(game, at));
   const { rack } = tx.players.ref([game, player]);
-  rack.set(rack.get() + square.get());
-  square.set("");
+  rack.set(rack.get() + tx.squares.ref([game, at]).letter.get());
+  tx.squares.delete([game, at]);
   tx.laid.ref(game).delete(at);
 }
 

@@ -1,5 +1,5 @@
-//! Commands of operators about users: `iolite access revoke` asks them of a running gateway. And the gateway's news of who is let in, for the rest of
-//! its host.
+//! Commands of operators about users: `iolite access revoke` asks them of a running gateway. And the gateway's news of who is let in and of deployments, for
+//! the rest of its host.
 //!
 //! Invariant: every order has an answer, or an error after a while.
 
@@ -18,6 +18,7 @@ use crate::anonymous::AnonymousTokens;
 use crate::config::KeyAddress;
 use crate::key_wish::{KeyWish, follow_keys};
 use crate::operate::{Answering, Lines, option};
+use crate::schema_commands::SchemaCommands;
 
 /// Time for a store whose replicas change.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(30);
@@ -30,6 +31,7 @@ pub(crate) struct AccessCommands(Arc<Orders>);
 
 struct Orders {
     gateway: Arc<dyn Fn(Input) + Send + Sync>,
+    schema: SchemaCommands,
     clock: Clock,
     /// The issuer of the deployment's tokens. None: there is one token for all.
     issuer: Option<String>,
@@ -51,17 +53,23 @@ impl AccessCommands {
         stop: Stop,
     ) -> AccessCommands {
         let gateway = Arc::new(gateway);
-        let told = gateway.clone();
+        let (told, deployed) = (gateway.clone(), gateway.clone());
+        let schema = SchemaCommands::new(move |input| deployed(input));
         let keys = follow_keys(address, clock, metrics, move |keys| told(Input::Keys(keys)), stop);
         let (last, waiting) = (AtomicU64::new(0), Mutex::default());
         let issuer = tokens.map(|tokens| tokens.settings().issuer.clone());
         let anonymous = AnonymousTokens::of(tokens, clock);
-        AccessCommands(Arc::new(Orders { gateway, clock, issuer, anonymous, keys, last, waiting }))
+        AccessCommands(Arc::new(Orders { gateway, schema, clock, issuer, anonymous, keys, last, waiting }))
     }
 
     /// Issues tokens to anonymous users, if they are let in.
     pub fn anonymous(&self) -> Option<AnonymousTokens> {
         self.0.anonymous.clone()
+    }
+
+    /// Deploys schemas and rights by the same gateway.
+    pub fn schema(&self) -> SchemaCommands {
+        self.0.schema.clone()
     }
 
     /// Whether there is such a command.
@@ -124,6 +132,10 @@ impl AccessCommands {
                     // Who has given up does not mind.
                     let _ = waiting.send(result);
                 }
+                None
+            }
+            AccessNews::Deployed(id, result) => {
+                self.0.schema.take(id, result);
                 None
             }
             AccessNews::UnknownKey => {

@@ -31,6 +31,8 @@ pub(crate) struct ClientPort {
     pub token: String,
     /// The tokens of users, if clients are let in by these.
     pub tokens: Option<Tokens>,
+    /// Whether users are let in only when the store has rights.
+    pub rights_required: bool,
 }
 
 impl ClientPort {
@@ -43,7 +45,8 @@ impl ClientPort {
         let address = listener.local_addr().map_err(listening)?;
         let token = read_or_create_secret(&config.token)?;
         let tokens = config.tokens.as_ref().map(TokensConfig::open).transpose()?;
-        Ok(ClientPort { listener, address, token, tokens })
+        let rights_required = config.tokens.as_ref().is_some_and(|tokens| tokens.rights_required);
+        Ok(ClientPort { listener, address, token, tokens, rights_required })
     }
 
     /// How the tokens of clients are judged.

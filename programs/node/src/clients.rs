@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use iolite_access::{Access, DevelopmentToken, Tokens};
 use iolite_catalog::SchemaPolicy;
-use iolite_gateway::{Broken, Gateway, Limits, Settings, Without};
+use iolite_gateway::{Broken, Limits, Settings, Without};
 use iolite_host::{AppFiles, Commands, Endpoint, Metrics, Origins, Probes, SessionHandler, Site, random_id};
 use iolite_values::{ClientId, Id};
 
@@ -47,17 +47,20 @@ fn fresh_key() -> [u8; 32] {
     std::array::from_fn(|at| halves[at / 16][at % 16])
 }
 
-pub(crate) fn gateway(access: Access, schemas: SchemaPolicy, has_blob_store: bool, without: Without) -> Gateway {
-    Gateway::new(Settings {
+/// The settings of a gateway whose store has indexes, in production.
+pub(crate) fn settings(access: Access, rights_required: bool) -> Settings {
+    Settings {
         client: ClientId(Id::from_u128(random_id())),
         access,
         fresh_key: fresh_key(),
-        schemas,
+        rights_required,
+        has_indexes: true,
+        schemas: SchemaPolicy::Fixed,
         limits: Limits::default(),
-        has_blob_store,
+        has_blob_store: false,
         broken: Broken::Nothing,
-        without,
-    })
+        without: Without::Nothing,
+    }
 }
 
 /// The kind of server, for the page of one without an app: the page says how that kind gets one.

@@ -350,6 +350,8 @@ mod tests {
             schemas: SchemaPolicy::Grow,
             limits: Limits::default(),
             fresh_key: [0; 32],
+            rights_required: false,
+            has_indexes: true,
             has_blob_store: false,
             broken: Broken::Nothing,
             without: Without::Nothing,

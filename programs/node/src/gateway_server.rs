@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use iolite_gateway::Gateway;
 use iolite_host::{
     BindError, Clock, Endpoint, Inbox, LinkSecurity, LinkSettings, Links, LinksError, Mailbox, Metrics, Performer,
     Shutdown, bind, drive, mailbox, random_id, random_seed,
@@ -22,7 +23,7 @@ use crate::blobs::asks::Asks;
 use crate::centre_links::{self, CentreLinks, link_centres};
 use crate::centre_metrics::CentreMetrics;
 use crate::client_port::{ClientPort, ClientPortError};
-use crate::clients::{Doors, Ready, Welcome, gateway, site, tracking};
+use crate::clients::{Doors, Ready, Welcome, settings as gateway_settings, site, tracking};
 use crate::config::{CentreConfig, Faults, GatewayConfig};
 use crate::directory::Directory;
 use crate::gateway_links::{GatewayLinks, dial_replicas, follow};
@@ -115,7 +116,12 @@ impl GatewayServer {
         let (life, shards) = (Life(random_seed()), directory.cluster().shards.clone());
         let coordinator = Coordinator::new(clock.now(), CoordinatorSettings::new(config.id, life, shards));
         let blobs = config.blobs.as_ref().map(BlobStore::open).transpose()?;
-        let gateway = gateway(clients.access(), config.schemas.into(), blobs.is_some(), faults.without);
+        let gateway = Gateway::new(iolite_gateway::Settings {
+            schemas: config.schemas.into(),
+            has_blob_store: blobs.is_some(),
+            without: faults.without,
+            ..gateway_settings(clients.access(), clients.rights_required)
+        });
         let front = Front::new(clock.now(), gateway, coordinator);
         let (front, centres) = match &config.centre {
             None => (front, None),
@@ -133,7 +139,8 @@ impl GatewayServer {
             None => (front, None),
             Some(objects) => {
                 let peers = PeersSettings { own: config.id, objects, security, delay };
-                let door = ObjectDoor::new(clients.access(), &clients.token, faults.deny_class);
+                let door = ObjectDoor::new(clients.access(), &clients.token, faults.deny_class)
+                    .with_rights_required(clients.rights_required);
                 let ask = mailbox.clone();
                 let ask = move |id, question| ask.send(FrontInput::Tracking(id, question));
                 let host = open_objects(peers, door, ask, clock, &metrics, &shutdown).await?;

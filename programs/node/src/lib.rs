@@ -46,6 +46,7 @@ mod postgres_front;
 mod postgres_gateway;
 mod recovery;
 mod replica_directory;
+mod schema_commands;
 mod server;
 mod sessions;
 mod store;

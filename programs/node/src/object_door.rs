@@ -7,6 +7,7 @@
 //! - the door answers at once, so nothing of a session waits for it otherwise, and it forgets a session that has closed.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::Duration;
 
 use iolite_access::{Access, AccessError, AnonymousKey, DevelopmentToken, Identity, Key, MayUse, ObjectRight};
 use iolite_gateway::RevokedTokens;
@@ -25,6 +26,8 @@ pub(crate) struct ObjectDoor {
     anonymous_keys: Vec<AnonymousKey>,
     /// For tests: a class of which nobody may do anything.
     denied: Option<String>,
+    /// Whether users may do only what rights say. Classes have none yet, so no user is let in then.
+    rights_required: bool,
     /// Since when the tokens of a user have to be issued. None: it is not known yet whose are revoked.
     revoked: Option<BTreeMap<Id, WallTime>>,
     /// The part of that which is known so far.
@@ -34,6 +37,10 @@ pub(crate) struct ObjectDoor {
     /// The user of each session that was let in.
     guests: BTreeMap<SessionId, Guest>,
     ends: BTreeSet<(Instant, SessionId)>,
+    /// Sessions that were not let in yet, and until when they have time.
+    coming: BTreeMap<SessionId, Instant>,
+    /// The same in the order of time.
+    coming_until: BTreeSet<(Instant, SessionId)>,
 }
 
 #[derive(Debug)]
@@ -81,6 +88,13 @@ pub(crate) struct ObjectTally {
     pub rights: u64,
 }
 
+/// Time for a hello, and until it is known whose tokens are revoked.
+const LET_IN_WITHIN: Duration = Duration::from_secs(10);
+
+const LATE: &str = "no hello that lets anybody in came within 10 s: connect again";
+
+const NO_RIGHTS: &str = "users may do what the rights of this server say, and rights of classes are not judged yet: let its file say `rights = \"open\"` to serve them";
+
 /// The names of callers that are no users.
 const OWN_CALLERS: [&str; 2] = ["developer", "server"];
 
@@ -96,12 +110,21 @@ impl ObjectDoor {
             operator: DevelopmentToken::new(operator),
             anonymous_keys: Vec::new(),
             denied,
+            rights_required: false,
             revoked,
             revoked_so_far: BTreeMap::new(),
             waiting: BTreeMap::new(),
             guests: BTreeMap::new(),
             ends: BTreeSet::new(),
+            coming: BTreeMap::new(),
+            coming_until: BTreeSet::new(),
         }
+    }
+
+    /// The same of a server on which users may do only what rights say.
+    #[must_use]
+    pub fn with_rights_required(self, rights_required: bool) -> ObjectDoor {
+        ObjectDoor { rights_required, ..self }
     }
 
     /// None: it is said later.
@@ -140,6 +163,7 @@ impl ObjectDoor {
             return Err(identity.revoked().to_string());
         }
         match identity.user() {
+            Some(_) if self.rights_required => Err(NO_RIGHTS.to_owned()),
             Some(user) if OWN_CALLERS.contains(&&*user.subject.name) => {
                 let name = &user.subject.name;
                 Err(format!(
@@ -165,7 +189,22 @@ impl ObjectDoor {
         self.guests.insert(session, Guest { identity, ends });
     }
 
+    /// A connection is there.
+    fn opened(&mut self, now: Instant, session: SessionId) {
+        let until = now + LET_IN_WITHIN;
+        self.coming.insert(session, until);
+        self.coming_until.insert((until, session));
+    }
+
+    /// The connections that have said no good hello in time.
+    fn late(&self, now: Instant) -> Vec<SessionId> {
+        self.coming_until.iter().take_while(|(until, _)| *until <= now).map(|(_, session)| *session).collect()
+    }
+
     fn forget(&mut self, session: SessionId) {
+        if let Some(until) = self.coming.remove(&session) {
+            self.coming_until.remove(&(until, session));
+        }
         self.waiting.remove(&session);
         if let Some(Guest { ends: Some(ends), .. }) = self.guests.remove(&session) {
             self.ends.remove(&(ends, session));
@@ -246,8 +285,9 @@ impl ObjectServer {
         self.tally
     }
 
-    fn look_at(&mut self, input: &ServerInput) {
+    fn look_at(&mut self, now: Now, input: &ServerInput) {
         match input {
+            ServerInput::Session(session, SessionEvent::Opened) => self.door.opened(now.instant, *session),
             ServerInput::Session(session, SessionEvent::Closed) => self.door.forget(*session),
             ServerInput::Session(session, SessionEvent::Message(FromDevice::Call { .. })) => {
                 self.tally.calls += u64::from(self.door.guests.contains_key(session));
@@ -278,10 +318,10 @@ impl ObjectServer {
     }
 
     /// Sends sessions away whose tokens are good no more.
-    fn end(&mut self, now: Now, sessions: Vec<SessionId>, why: AccessError) {
+    fn end(&mut self, now: Now, sessions: Vec<SessionId>, why: &str) {
         for session in sessions {
             self.door.forget(session);
-            self.server.handle(now, ServerInput::Ended(session, why.to_string()));
+            self.server.handle(now, ServerInput::Ended(session, why.to_owned()));
         }
     }
 
@@ -318,12 +358,12 @@ impl Machine for ObjectServer {
     fn handle(&mut self, now: Now, input: ObjectInput) {
         match input {
             ObjectInput::Server(input) => {
-                self.look_at(&input);
+                self.look_at(now, &input);
                 self.server.handle(now, input);
             }
             ObjectInput::Revoked(tokens) => {
                 let over = self.door.revoke(tokens);
-                self.end(now, over, AccessError::Revoked);
+                self.end(now, over, &AccessError::Revoked.to_string());
             }
             ObjectInput::AnonymousKey(key) => self.door.add_key(key),
             ObjectInput::Keys(keys) => self.door.set_keys(keys),
@@ -342,12 +382,15 @@ impl Machine for ObjectServer {
 
     fn deadline(&self) -> Option<Instant> {
         let ends = self.door.ends.first().map(|(ends, _)| *ends);
-        [ends, self.server.deadline()].into_iter().flatten().min()
+        let late = self.door.coming_until.first().map(|(until, _)| *until);
+        [ends, late, self.server.deadline()].into_iter().flatten().min()
     }
 
     fn on_deadline(&mut self, now: Now) {
         let over = self.door.overdue(now.instant);
-        self.end(now, over, AccessError::Expired);
+        self.end(now, over, &AccessError::Expired.to_string());
+        let late = self.door.late(now.instant);
+        self.end(now, late, LATE);
         self.server.on_deadline(now);
         self.answer(now);
     }

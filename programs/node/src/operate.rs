@@ -1,4 +1,4 @@
-//! Commands of operators, which a running server answers: about users, about blobs, and about objects.
+//! Commands of operators, which a running server answers: about users, about schema and rights, about blobs, and about objects.
 //!
 //! Invariants: an answer is lines of JSON, of which the last has the key `done` or `error`; an answer without such a line was cut off. Who has the
 //! server's own token may ask, and no user.
@@ -12,6 +12,7 @@ use tokio::sync::mpsc;
 use crate::access_commands::AccessCommands;
 use crate::blobs::commands::BlobCommands;
 use crate::object_commands::ObjectCommands;
+use crate::schema_commands::SchemaCommands;
 
 const NO_OPERATOR: &str = "this is not the operator's token: pass the one that the server printed at start, or that stands in the file `token` of the gateway";
 
@@ -22,6 +23,7 @@ const LINES_AHEAD: usize = 64;
 pub(crate) struct OperatorCommands {
     token: DevelopmentToken,
     access: AccessCommands,
+    schema: SchemaCommands,
     blobs: BlobCommands,
     objects: ObjectCommands,
     stop: Stop,
@@ -35,7 +37,7 @@ impl OperatorCommands {
         objects: ObjectCommands,
         stop: Stop,
     ) -> OperatorCommands {
-        OperatorCommands { token: DevelopmentToken::new(token), access, blobs, objects, stop }
+        OperatorCommands { token: DevelopmentToken::new(token), schema: access.schema(), access, blobs, objects, stop }
     }
 }
 
@@ -44,12 +46,13 @@ impl Commands for OperatorCommands {
         if self.token.equals(token) { Ok(()) } else { Err(NO_OPERATOR.to_owned()) }
     }
 
-    fn run(&self, command: &str, options: &str) -> Option<mpsc::Receiver<String>> {
+    fn run(&self, command: &str, options: &str, text: String) -> Option<mpsc::Receiver<String>> {
         let (lines, answer) = mpsc::channel(LINES_AHEAD);
         let answering = Answering { lines: Lines(lines), stop: self.stop.clone() };
         let is_known = match command.split_once('/') {
             Some(("access", name)) => self.access.run(name, options, answering),
             Some(("blobs", name)) => self.blobs.run(name, options, answering),
+            Some(("schema", name)) => self.schema.run(name, text, answering),
             Some(("objects", name)) => self.objects.run(name, options, answering),
             Some(_) | None => false,
         };

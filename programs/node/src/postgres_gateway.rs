@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use iolite_gateway::{Input, Output, Without};
+use iolite_gateway::{Gateway, Input, Output, Settings};
 use iolite_host::{Clock, Endpoint, Inbox, Mailbox, Metric, Metrics, Performer, Shutdown, drive, mailbox};
 use iolite_postgres::{AuthorityError, Encryption, OpenError, PostgresSettings, PostgresStore};
 use iolite_store::{Asking, Event, Reply, Request, RequestId};
@@ -20,7 +20,7 @@ use crate::blob_host::BlobHost;
 use crate::blob_store::{BlobStore, BlobStoreError};
 use crate::blobs::asks::Asks;
 use crate::client_port::{ClientPort, ClientPortError};
-use crate::clients::{Doors, Ready, Welcome, gateway, site};
+use crate::clients::{Doors, Ready, Welcome, settings, site};
 use crate::config::{GatewayConfig, PostgresConfig, PostgresGatewayConfig, Protection};
 use crate::object_commands::ObjectCommands;
 use crate::operate::OperatorCommands;
@@ -78,7 +78,12 @@ impl PostgresGateway {
         let clients = ClientPort::open(&config).await?;
         let (mailbox, inbox) = mailbox(INBOX_BYTES_MAX);
         let blobs = config.blobs.as_ref().map(BlobStore::open).transpose()?;
-        let gateway = gateway(clients.access(), config.schemas.into(), blobs.is_some(), Without::Nothing);
+        let gateway = Gateway::new(Settings {
+            has_indexes: false,
+            schemas: config.schemas.into(),
+            has_blob_store: blobs.is_some(),
+            ..settings(clients.access(), clients.rights_required)
+        });
         // The host of objects is to come, and tracking with it.
         let front = PostgresFront { gateway, tracking: None };
         let (metrics, clock) = (Metrics::default(), Clock::start());

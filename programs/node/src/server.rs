@@ -8,7 +8,7 @@ use std::time::Duration;
 use iolite_access::Tokens;
 use iolite_catalog::SchemaPolicy;
 use iolite_engine::Durability;
-use iolite_gateway::Without;
+use iolite_gateway::Gateway;
 use iolite_host::{
     AppFiles, BindError, Clock, Endpoint, Hosts, Inbox, MachineJournal, Mailbox, Metrics, Origins, Performer, Shutdown,
     bind, drive, mailbox, random_seed,
@@ -23,7 +23,7 @@ use crate::access_commands::AccessCommands;
 use crate::blob_host::BlobHost;
 use crate::blob_store::{BlobStore, BlobStoreError};
 use crate::blobs::asks::Asks;
-use crate::clients::{Doors, Ready, Welcome, access, gateway, site, tracking};
+use crate::clients::{Doors, Ready, Welcome, access, settings as gateway_settings, site, tracking};
 use crate::config::{BlobsConfig, KeyAddress, KeyFileError, TokensConfig};
 use crate::data_directory::{DataDirectory, DataDirectoryError, is_data_directory};
 use crate::gateway_metrics::GatewayMetrics;
@@ -53,6 +53,8 @@ pub struct ServerSettings {
     pub history: Duration,
     /// The tokens of users, by which clients are let in. Without them they are by the token of the data directory, which is the operator's else.
     pub tokens: Option<TokensConfig>,
+    /// Whether users are let in only once the store has rights, whatever is said of their tokens.
+    pub needs_rights: bool,
 }
 
 /// Where the chunks of blobs are, in the data directory.
@@ -72,6 +74,7 @@ impl ServerSettings {
             checkpoint_bytes_min: 64 << 20,
             history: Retention::default().age,
             tokens: None,
+            needs_rights: false,
         }
     }
 }
@@ -115,6 +118,7 @@ pub struct Server {
     address: SocketAddr,
     token: String,
     tokens: Option<Tokens>,
+    rights_required: bool,
     key_address: Option<KeyAddress>,
     app: Option<AppFiles>,
     metrics: Metrics,
@@ -149,7 +153,13 @@ impl Server {
         let retention = Retention { age: settings.history, ..Retention::default() };
         let replica = recover_alone(&data.recovery, retention).map_err(failed)?;
         let clock = Clock::start();
-        let gateway = gateway(access(&data.token, tokens.as_ref()), SchemaPolicy::Grow, true, Without::Nothing);
+        let of_tokens = settings.tokens.as_ref().is_some_and(|tokens| tokens.rights_required);
+        let rights_required = settings.needs_rights || of_tokens;
+        let gateway = Gateway::new(iolite_gateway::Settings {
+            schemas: SchemaPolicy::Grow,
+            has_blob_store: true,
+            ..gateway_settings(access(&data.token, tokens.as_ref()), rights_required)
+        });
         let front = Front::new(clock.now(), gateway, coordinator(clock.now())).with_tracking(tracking(false));
         let node = Node::new(clock.now(), front, Store::new(replica, settings.checkpoint_bytes_min));
         let metrics = Metrics::default();
@@ -171,6 +181,7 @@ impl Server {
             address,
             token,
             tokens,
+            rights_required,
             key_address,
             app,
             metrics,
@@ -224,7 +235,8 @@ impl Server {
         let objects = ObjectHost::new(
             ObjectHostSettings {
                 gateway: CoordinatorId::default(),
-                door: ObjectDoor::new(access(&self.token, self.tokens.as_ref()), &self.token, None),
+                door: ObjectDoor::new(access(&self.token, self.tokens.as_ref()), &self.token, None)
+                    .with_rights_required(self.rights_required),
                 classes: self.classes,
                 has_leases: false,
                 clock: self.clock,

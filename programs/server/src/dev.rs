@@ -14,6 +14,7 @@ use iolite_node::{Server, ServerSettings};
 use crate::durability::Class;
 use crate::logs;
 use crate::object_runner::ObjectRunner;
+use crate::rights_runner::RightsRunner;
 use crate::serve::as_task;
 
 #[derive(Args)]
@@ -30,6 +31,10 @@ pub struct Arguments {
     /// A file of JavaScript that exports classes of objects: Node runs them, beside the server
     #[arg(long, value_name = "FILE")]
     objects: Option<PathBuf>,
+    /// A file that exports your schema's rights: .json, or JavaScript or TypeScript, which Node runs. They come into effect at the start, and whenever the
+    /// file is written
+    #[arg(long, value_name = "FILE")]
+    rights: Option<PathBuf>,
     /// A file of TOML about the tokens of your users, with the keys of [gateway.tokens] in docs/operations.md. The token of the data is the operator's then
     #[arg(long, value_name = "FILE")]
     tokens: Option<PathBuf>,
@@ -55,16 +60,21 @@ async fn serve(arguments: Arguments) -> anyhow::Result<()> {
     let history = arguments.history_ms.map_or(defaults.history, Duration::from_millis);
     let tokens = arguments.tokens.as_deref().map(TokensConfig::read).transpose()?;
     let issuer = tokens.as_ref().map(|tokens| tokens.settings.issuer.clone());
-    let settings = ServerSettings { durability, address, app: arguments.app, history, tokens, ..defaults };
+    // Nobody writes past the rules in the moment before they are in effect.
+    let needs_rights = arguments.rights.is_some();
+    let settings =
+        ServerSettings { durability, address, app: arguments.app, history, tokens, needs_rights, ..defaults };
     let server = Server::open(settings).await?;
-    let shutdown = Shutdown::new();
+    let rights = arguments.rights.map(|file| RightsRunner::new(&file, server.address(), server.token().to_owned()));
+    let (rights, shutdown) = (rights.transpose()?, Shutdown::new());
     stop_on_signals(shutdown.clone()).context("cannot listen for signals")?;
     tell(&server, durability, issuer.as_deref());
     let objects = arguments.objects.map(|file| ObjectRunner::new(&file, server.sync_url(), server.token().to_owned()));
     let objects = objects.transpose()?.map(|runner| tokio::spawn(runner.run(shutdown.listen())));
+    let rights = rights.map(|runner| tokio::spawn(runner.run(shutdown.listen())));
     server.run(shutdown).await?;
-    if let Some(objects) = objects {
-        let _ = objects.await;
+    for task in objects.into_iter().chain(rights) {
+        let _ = task.await;
     }
     Ok(())
 }

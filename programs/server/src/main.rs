@@ -17,6 +17,9 @@ mod members;
 mod object_runner;
 mod objects;
 mod operator;
+mod rights_file;
+mod rights_runner;
+mod schema;
 mod seconds;
 mod serve;
 mod shard;
@@ -63,6 +66,9 @@ enum Command {
     /// The users of a running server whose tokens somebody else signs: end a user's sessions
     #[command(subcommand)]
     Access(access::Command),
+    /// The schema and the rights of a running server: look at what a deployment would change, and put it into effect
+    #[command(subcommand)]
+    Schema(schema::Command),
     /// The store of blobs of a running server: how full it is, whether all is there, and a sweep
     #[command(subcommand)]
     Blobs(blobs::Command),
@@ -96,6 +102,7 @@ fn main() -> ExitCode {
         Command::Restore(arguments) => backup::restore(&arguments).map(|()| ExitCode::SUCCESS),
         Command::CheckBackup(arguments) => backup::check(&arguments).map(|()| ExitCode::SUCCESS),
         Command::Access(command) => access::run(&command).map(|()| ExitCode::SUCCESS),
+        Command::Schema(command) => schema::run(&command).map(|()| ExitCode::SUCCESS),
         Command::Blobs(command) => blobs::run(&command),
         Command::Objects(command) => objects::run(&command).map(|()| ExitCode::SUCCESS),
         Command::Certificate(command) => certificate::run(&command).map(|()| ExitCode::SUCCESS),

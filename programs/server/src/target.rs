@@ -29,22 +29,18 @@ impl Target {
     ///
     /// # Errors
     /// The server cannot be reached, refuses, or has been cut off before its last line.
-    pub fn ask(&self, command: &str, mut each: impl FnMut(&str, &Value)) -> anyhow::Result<Value> {
+    pub fn ask(&self, command: &str, each: impl FnMut(&str, &Value)) -> anyhow::Result<Value> {
+        self.ask_with(command, "", each)
+    }
+
+    /// The same of a command that comes with a text.
+    ///
+    /// # Errors
+    /// As [`Target::ask`].
+    pub fn ask_with(&self, command: &str, text: &str, each: impl FnMut(&str, &Value)) -> anyhow::Result<Value> {
         let address = resolve(&self.target)?;
         let token = self.token(address)?;
-        let answer = send(address, &format!("POST /operate/{command}"), &format!("Authorization: Bearer {token}\r\n"));
-        for line in answer.with_context(|| format!("{} was asked", self.target))?.lines() {
-            let line: Value = serde_json::from_str(&line.context("the connection was lost")?)
-                .context("this is no answer of a server of Iolite: is --target its address?")?;
-            for (kind, value) in line.as_object().into_iter().flatten() {
-                match kind.as_str() {
-                    "done" => return Ok(value.clone()),
-                    "error" => bail!("{}", value.as_str().unwrap_or("the server gives no reason")),
-                    kind => each(kind, value),
-                }
-            }
-        }
-        bail!("the server was cut off before its answer was whole: look whether it runs, and try again")
+        ask(address, &token, command, text, each)
     }
 
     fn token(&self, address: SocketAddr) -> anyhow::Result<String> {
@@ -54,7 +50,7 @@ impl Target {
             })?;
             return Ok(token.trim().to_owned());
         }
-        let told = send(address, "GET /iolite.json", "").map_err(|error| match error.downcast::<Refused>() {
+        let told = send(address, "GET /iolite.json", "", "").map_err(|error| match error.downcast::<Refused>() {
             Ok(Refused { .. }) => anyhow::anyhow!(
                 "the server at {} tells its token to nobody: give its token file with --token-file. (It is `token` in the gateway's file)",
                 self.target
@@ -67,6 +63,38 @@ impl Target {
             .context("the server tells no token: give its token file with --token-file")?
             .to_owned())
     }
+}
+
+/// Runs a command of the server at an address, with its token.
+///
+/// # Errors
+/// As [`Target::ask`].
+pub fn ask(
+    server: SocketAddr,
+    token: &str,
+    command: &str,
+    text: &str,
+    mut each: impl FnMut(&str, &Value),
+) -> anyhow::Result<Value> {
+    let authorization = format!("Authorization: Bearer {token}\r\n");
+    let answer = send(server, &format!("POST /operate/{command}"), &authorization, text);
+    for line in answer.with_context(|| format!("{server} was asked"))?.lines() {
+        let line: Value = serde_json::from_str(&line.context("the connection was lost")?)
+            .context("this is no answer of a server of Iolite: is --target its address?")?;
+        for (kind, value) in line.as_object().into_iter().flatten() {
+            match kind.as_str() {
+                "done" => return Ok(value.clone()),
+                "error" => bail!("{}", value.as_str().unwrap_or("the server gives no reason")),
+                kind => each(kind, value),
+            }
+        }
+    }
+    bail!("the server was cut off before its answer was whole: look whether it runs, and try again")
+}
+
+/// Whether the server at an address serves sessions.
+pub fn is_ready(server: SocketAddr) -> bool {
+    send(server, "GET /readyz", "", "").is_ok()
 }
 
 /// The server has answered with another status than 200.
@@ -100,12 +128,15 @@ fn resolve(url: &str) -> anyhow::Result<SocketAddr> {
     addresses.next().with_context(|| format!("{host:?} has no address"))
 }
 
-/// Sends a request without a body. The body of the answer comes as the server writes it, until it closes.
-fn send(server: SocketAddr, request: &str, headers: &str) -> anyhow::Result<BufReader<TcpStream>> {
+/// Sends a request. The body of the answer comes as the server writes it, until it closes.
+fn send(server: SocketAddr, request: &str, headers: &str, text: &str) -> anyhow::Result<BufReader<TcpStream>> {
     let mut socket = TcpStream::connect_timeout(&server, CONNECTED_WITHIN)
         .with_context(|| format!("nothing listens at {server}: is the server running, and is --target its address?"))?;
     // Of this version of HTTP an answer is not cut into pieces.
-    write!(socket, "{request} HTTP/1.0\r\nHost: {server}\r\nContent-Length: 0\r\n{headers}\r\n")?;
+    let length = text.len();
+    write!(socket, "{request} HTTP/1.0\r\nHost: {server}\r\nContent-Length: {length}\r\n{headers}\r\n")?;
+    // A server that refuses may not read it all. Its answer says why.
+    let _ = socket.write_all(text.as_bytes());
     let mut answer = BufReader::new(socket);
     let mut head = Vec::new();
     loop {

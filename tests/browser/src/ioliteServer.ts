@@ -33,6 +33,8 @@ export interface IoliteOptions {
   readonly app: string;
   /** A file of classes, from the repository's root: `iolite dev` runs them in Node. No cluster does. */
   readonly objects?: string;
+  /** A file of rights, from the repository's root: `iolite dev` has them in effect. No cluster does. */
+  readonly rights?: string;
 }
 
 /** What runs, as one thing that can be killed and started again on the same port and data. */
@@ -56,8 +58,9 @@ export async function startIolite(options: IoliteOptions): Promise<IoliteServer>
   const data = await mkdtemp(join(tmpdir(), "iolite-"));
   const cluster = process.env["IOLITE_CLUSTER"];
   const objects = options.objects === undefined ? [] : ["--objects", repositoryPath(options.objects)];
+  const rights = options.rights === undefined ? [] : ["--rights", repositoryPath(options.rights)];
   const processes: Processes =
-    cluster === undefined ? await DevProcess.of(program, data, app, objects) : new ClusterProcesses(program, data, app, cluster);
+    cluster === undefined ? await DevProcess.of(program, data, app, [...objects, ...rights]) : new ClusterProcesses(program, data, app, cluster);
   async function stop(): Promise<void> {
     await processes.end("SIGTERM");
     await rm(data, { recursive: true, force: true });

@@ -36,8 +36,10 @@ const LAYERS: &[(&str, MayUse)] = &[
     ),
     ("iolite-rowsync", Only(STORE_AND_BELOW)),
     ("iolite-logs", Only(STORE_AND_BELOW)),
-    ("iolite-catalog", Only(STORE_AND_BELOW)),
-    ("iolite-access", Only(STORE_AND_BELOW)),
+    // A version of the catalog is a schema and its rights.
+    ("iolite-catalog", Only(&["iolite-rights", "iolite-store", "iolite-values", "iolite-wire", "iolite-machine"])),
+    // Tokens carry the claims that rules see.
+    ("iolite-access", Only(&["iolite-rights", "iolite-store", "iolite-values", "iolite-wire", "iolite-machine"])),
     // Rules are data, and nothing but values stands in them.
     ("iolite-rights", Only(&["iolite-values"])),
     ("iolite-tracking", Only(STORE_AND_BELOW)),

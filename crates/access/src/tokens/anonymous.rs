@@ -8,6 +8,7 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use iolite_machine::WallTime;
+use iolite_rights::Claim;
 use iolite_values::Id;
 use ring::signature::{Ed25519KeyPair, KeyPair};
 use serde_json::json;
@@ -15,7 +16,7 @@ use sha2::{Digest, Sha256};
 
 use super::key::Key;
 use super::provider;
-use crate::{Claim, TOKEN_BYTES_MAX};
+use crate::TOKEN_BYTES_MAX;
 
 /// The issuer of anonymous users.
 pub const ANONYMOUS_ISSUER: &str = "iolite anonymous";
@@ -24,7 +25,7 @@ pub const ANONYMOUS_ISSUER: &str = "iolite anonymous";
 pub const RENEWED_WITHIN: Duration = Duration::from_secs(90 * 24 * 3600);
 
 /// The claim that all of them have, and rules see.
-const ANONYMOUS: &str = "anonymous";
+pub(super) const ANONYMOUS: &str = "anonymous";
 
 /// A key that signs the tokens of anonymous users, of Ed25519. It is never printed.
 #[derive(Clone)]

@@ -6,9 +6,11 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use iolite_machine::WallTime;
+use iolite_rights::{Claim, ClaimType};
 use serde_json::{Map, Value};
 
-use crate::{AccessError, Claim, ClaimType, Subject};
+use crate::claim::claim_of;
+use crate::{AccessError, Subject};
 
 /// How far the clocks of issuer and gateway may be apart.
 pub const LEEWAY: Duration = Duration::from_secs(60);
@@ -77,7 +79,7 @@ impl<'a> Statement<'a> {
     pub fn claims(&self, names: &BTreeMap<String, ClaimType>) -> Result<BTreeMap<String, Claim>, AccessError> {
         let found = names.iter().filter_map(|(name, of)| Some((name, *of, self.0.get(name)?)));
         let claim = |(name, of, value): (&String, ClaimType, &Value)| {
-            Claim::of(value, of).map(|claim| (name.clone(), claim)).ok_or(AccessError::Claim(of))
+            claim_of(value, of).map(|claim| (name.clone(), claim)).ok_or(AccessError::Claim(of))
         };
         found.map(claim).collect()
     }

@@ -12,6 +12,7 @@ use super::delivery::AdvanceSummary;
 use crate::cache::RowId;
 use crate::interface::{Broken, MutationStatus};
 use crate::queue::{Decided, GivenUp};
+use crate::reason::shortened;
 use crate::session::Phase;
 
 impl Client {
@@ -181,6 +182,7 @@ impl Client {
             Some(Decided::Rejected(rejection)) => {
                 let reason = match rejection {
                     Rejection::Invalid(reason) => reason,
+                    Rejection::Denied(reason) => denied(&reason),
                     Rejection::Forgotten => "its outcome is known no more: this device's store is an old copy".into(),
                 };
                 self.end(outcome.counter, MutationStatus::Quarantined { reason });
@@ -190,6 +192,11 @@ impl Client {
             self.report(outcome.counter);
         }
     }
+}
+
+/// The reason that the app is given of a mutation which its user may not do.
+pub(in crate::client) fn denied(reason: &str) -> String {
+    shortened(format!("denied: {reason}"))
 }
 
 /// Whether it only says how far the feed is.

@@ -384,7 +384,21 @@ impl Entry {
 
     /// Why it was given up in an attempt. What is decided may be an earlier attempt than the last, and one of an earlier life of the app.
     fn why_given_up(&self, attempt: Attempt) -> GivenUp {
-        let known = self.given_up.get(&attempt).cloned();
-        known.unwrap_or_else(|| GivenUp::ByApp("it was aborted before the app was started again".into()))
+        if let Some(known) = self.given_up.get(&attempt) {
+            return known.clone();
+        }
+        match &self.stage {
+            Stage::Submitted(submit) | Stage::Unanswered(submit)
+                if submit.attempt == attempt && matches!(submit.decision, Decision::Commit(_)) =>
+            {
+                GivenUp::ByClient("the server has refused it, and told an earlier session why".into())
+            }
+            Stage::Submitted(_)
+            | Stage::Unanswered(_)
+            | Stage::Called
+            | Stage::Saving(_)
+            | Stage::Saved
+            | Stage::Committed { .. } => GivenUp::ByApp("it was aborted before the app was started again".into()),
+        }
     }
 }

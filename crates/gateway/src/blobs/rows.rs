@@ -2,7 +2,7 @@
 //!
 //! Invariants: a commit is told when the feed contains it, so what rests on it has a snapshot behind it. A cell is read as its client may read it now.
 
-use iolite_access::{Identity, MayRead};
+use iolite_access::Identity;
 use iolite_blobs::{Done, RowCommit, RowTransaction, SessionInput, Ticket, blob_of_cell};
 use iolite_machine::Now;
 use iolite_store::{CommitReply, ReadLimit, ReadReply, Request, RequestId, TooOld};
@@ -76,10 +76,9 @@ impl Gateway {
 
     pub(crate) fn read_cell(&mut self, now: Now, identity: &Identity, link: BlobLink, ticket: Ticket, cell: Cell) {
         let interest = Interest::Range { table: cell.table, range: KeyRange::one(&cell.row) };
-        if self.catalog.schema().check_interest(&interest).is_err() {
+        if self.catalog.schema().check_interest(&interest).is_err() || self.may_read(identity, &interest).is_err() {
             return self.tell_link(now, link, SessionInput::Done(ticket, Done::Cell(None)));
         }
-        let MayRead::Yes = self.may_read(identity, &interest);
         let at = self.position();
         let request = self.ask(Purpose::BlobCell, Request::ReadAt { interest, at, limit: ReadLimit::NONE });
         self.blobs.reads.insert(request, CellRead { link, ticket, cell });

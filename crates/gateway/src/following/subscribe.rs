@@ -5,7 +5,6 @@
 
 use std::collections::BTreeSet;
 
-use iolite_access::MayRead;
 use iolite_machine::Now;
 use iolite_store::RequestId;
 use iolite_values::{Interest, KeyRange, Schema};
@@ -25,9 +24,11 @@ impl Gateway {
             return self.end(id, &farewell);
         }
         let identity = open.identity.clone();
-        for (_, interest) in &subscribe.interests {
-            let MayRead::Yes = self.may_read(&identity, interest);
-        }
+        let denied: Vec<_> = subscribe
+            .interests
+            .iter()
+            .filter_map(|(name, interest)| Some((*name, self.may_read(&identity, interest).err()?)))
+            .collect();
         let Some(client) = self.open(id).map(|open| open.client) else { return };
         let refused = self.follow_logs(client, &subscribe.interests);
         let Some(open) = self.open_mut(id) else { return };
@@ -43,7 +44,10 @@ impl Gateway {
             Flow::Resuming { after } if subscribe.held => Some(after),
             Flow::Resuming { .. } | Flow::Live | Flow::CatchingUp(_) => None,
             // It is listed and read when the session is caught up.
-            Flow::Behind { .. } => return self.refuse_logs(id, load, refused),
+            Flow::Behind { .. } => {
+                self.deny_reads(id, load, denied);
+                return self.refuse_logs(id, load, refused);
+            }
         };
         match (open.flow, after) {
             (Flow::Resuming { .. }, Some(_)) => open.flow = Flow::CatchingUp(load),
@@ -53,12 +57,20 @@ impl Gateway {
         for (name, interest) in &subscribe.interests {
             self.index.insert(interest, target(id, *name));
         }
+        self.deny_reads(id, load, denied);
         self.refuse_logs(id, load, refused);
         match after {
             Some(after) => self.read_changes(id, load, after),
             None => self.read_snapshots(id, load),
         }
         self.finish_loads(now, id);
+    }
+
+    /// Tells a session what it may not read.
+    fn deny_reads(&mut self, id: SessionId, load: LoadId, denied: Vec<(SubscriptionId, String)>) {
+        for (name, why) in denied {
+            self.decline(id, load, name, Declination::TooLarge(why));
+        }
     }
 
     /// The resume token is for the message after the welcome. Whoever says something else there holds nothing.

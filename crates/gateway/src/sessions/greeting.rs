@@ -102,7 +102,7 @@ impl Gateway {
         }
         let Some(store) = self.home.serving() else { return };
         let position = self.position();
-        let Some(session) = self.sessions.get_mut(&id) else { return };
+        let Some(session) = self.sessions.get(&id) else { return };
         let Phase::Held(guest) = &session.phase else { return };
         match self.revoked.judge(&guest.identity) {
             Revocation::None => {}
@@ -111,6 +111,9 @@ impl Gateway {
                 let error = guest.identity.revoked();
                 return self.end(id, &Farewell::Unauthorized(error));
             }
+        }
+        if let Some(problem) = self.lacks_rights(&guest.identity) {
+            return self.end(id, &Farewell::Unavailable(problem));
         }
         let held_from = guest.hello.resume.filter(|resume| resume.store == store).map(|resume| resume.at);
         if held_from.is_some_and(|at| at > position) {
@@ -128,7 +131,10 @@ impl Gateway {
             if is_served && self.catalog.knows(guest.hello.schema) {
                 return self.welcome(now, id, store, held_from);
             }
-            session.phase = Phase::SchemaWanted(guest.clone());
+            let wanted = Phase::SchemaWanted(guest.clone());
+            if let Some(session) = self.sessions.get_mut(&id) {
+                session.phase = wanted;
+            }
             self.held.remove(&id);
             return self.say(id, FromGateway::SchemaWanted);
         };
@@ -194,11 +200,12 @@ pub fn ends_at(identity: &Identity, now: Now) -> Option<Instant> {
 }
 
 /// The first table of a schema that does not merge.
-fn unserved_table(schema: &Schema) -> Option<&str> {
+pub fn unserved_table(schema: &Schema) -> Option<&str> {
     schema.tables().find(|(_, table)| !table.merges()).map(|(name, _)| name)
 }
 
-fn refusal_of(table: &str) -> String {
+/// Why such a table is not served, for people.
+pub fn refusal_of(table: &str) -> String {
     format!(
         "table {table:?} does not merge, and this gateway is of a group of several data centres: make it `.causal()`, or serve it from a cluster of its own"
     )

@@ -5,6 +5,7 @@
 use std::collections::VecDeque;
 
 use iolite_values::{Attempt, Counter, Decision, Domain, Transaction};
+use iolite_wire::message::Rejection;
 
 use crate::SessionId;
 use crate::size;
@@ -24,7 +25,7 @@ pub struct Waiting {
     pub transaction: Transaction,
     /// Why it can never be accepted. Then the transaction is an abort in its place, which is recorded as its outcome: an earlier attempt
     /// that is still on its way cannot take effect after the client was told.
-    pub refused: Option<String>,
+    pub refused: Option<Rejection>,
     /// The mutation of its lane that has to have its end for this one to be tried.
     pub follows: Option<Counter>,
 }
@@ -34,9 +35,9 @@ impl Waiting {
         Waiting { domain, transaction, refused: None, follows }
     }
 
-    pub fn refused(domain: Domain, transaction: Transaction, reason: String) -> Waiting {
+    pub fn refused(domain: Domain, transaction: Transaction, rejection: Rejection) -> Waiting {
         let transaction = Transaction { reads: Vec::new(), decision: Decision::Abort(String::new()), ..transaction };
-        Waiting { domain, transaction, refused: Some(reason), follows: None }
+        Waiting { domain, transaction, refused: Some(rejection), follows: None }
     }
 }
 
@@ -83,7 +84,12 @@ impl Lane {
         }
     }
 
-    /// The store has answered.
+    /// The mutation for the store, which it is given once it was judged.
+    pub fn at_store(&self) -> Option<&Waiting> {
+        self.in_flight.as_ref().map(|own| &own.waiting)
+    }
+
+    /// The store has answered, or is not asked.
     pub fn finish(&mut self) -> InFlight {
         self.in_flight.take().expect("the store answers what it was asked")
     }

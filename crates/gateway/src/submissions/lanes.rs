@@ -1,6 +1,6 @@
 //! The lanes of all clients: side by side, each with one mutation at the store.
 //!
-//! Invariant: a lane that is here has a mutation at the store.
+//! Invariant: a lane that is here has a mutation at the store, or one that is judged before.
 
 use std::collections::BTreeMap;
 
@@ -49,6 +49,17 @@ impl Lanes {
         }
     }
 
+    /// The mutation of a lane for the store.
+    pub fn at_store(&self, client: ClientId, number: LaneNumber) -> Option<&Waiting> {
+        self.0.get(&(client, number))?.at_store()
+    }
+
+    /// Takes the mutation of a lane back that the store was not given.
+    pub fn take(&mut self, client: ClientId, number: LaneNumber) -> Option<InFlight> {
+        let counter = self.at_store(client, number)?.transaction.id.counter;
+        self.finish(client, number, counter)
+    }
+
     /// The store has answered the mutation of a lane that it was given.
     pub fn finish(&mut self, client: ClientId, number: LaneNumber, counter: Counter) -> Option<InFlight> {
         let lane = self.0.get_mut(&(client, number))?;
@@ -87,6 +98,11 @@ impl Lanes {
     /// Each lane with the counter of its mutation at the store.
     pub fn in_flight(&self) -> impl Iterator<Item = (ClientId, LaneNumber, Option<Counter>)> {
         self.0.iter().map(|((client, number), lane)| (*client, *number, lane.in_flight()))
+    }
+
+    /// The counter of a lane's mutation at the store.
+    pub fn in_flight_of(&self, client: ClientId, number: LaneNumber) -> Option<Counter> {
+        self.0.get(&(client, number))?.in_flight()
     }
 
     pub fn validate(&self) {

@@ -63,7 +63,7 @@ pub fn meaning(reply: &CommitReply, committed: &Waiting) -> Meaning {
         CommitReply::Completed(completion) => Meaning::Outcome {
             at: completion.at,
             attempt: completion.attempt,
-            verdict: decided(completion, committed.refused.as_deref()),
+            verdict: decided(completion, committed.refused.as_ref()),
         },
         CommitReply::Conflict { at_least } => {
             Meaning::Outcome { at: *at_least, attempt, verdict: Verdict::Conflict(*at_least) }
@@ -87,11 +87,11 @@ pub fn fault(refusal: &Refusal, schema: &Schema) -> Fault {
 }
 
 /// The verdict that a completion record means. An abort in the place of a refused mutation is its rejection.
-fn decided(completion: &iolite_store::Completion, refused: Option<&str>) -> Verdict {
+fn decided(completion: &iolite_store::Completion, refused: Option<&Rejection>) -> Verdict {
     match (completion.decision, refused) {
         (CompletionDecision::Committed, _) => Verdict::Committed(completion.at),
         (CompletionDecision::Aborted, None) => Verdict::Aborted,
-        (CompletionDecision::Aborted, Some(reason)) => Verdict::Rejected(Rejection::Invalid(reason.to_owned())),
+        (CompletionDecision::Aborted, Some(rejection)) => Verdict::Rejected(rejection.clone()),
     }
 }
 

@@ -4,7 +4,6 @@
 //! Invariant: the outcome of an attempt is told in, or after, the advance that contains the state it speaks of: the commit itself, or what
 //! it conflicted with.
 
-use iolite_access::MayWrite;
 use iolite_machine::{Now, WallTime};
 use iolite_store::{Commit, CommitReply, Refusal};
 use iolite_values::{
@@ -70,7 +69,12 @@ impl Gateway {
                     let verdict = Verdict::Rejected(Rejection::Invalid(reason));
                     return self.tell_unrecorded(now, id, lane, &transaction, verdict);
                 }
-                return self.enqueue(now, client, lane, Waiting::refused(domain, transaction, reason));
+                return self.enqueue(
+                    now,
+                    client,
+                    lane,
+                    Waiting::refused(domain, transaction, Rejection::Invalid(reason)),
+                );
             }
             // The client gives up a call of its own accord, which it may have sent to another data centre.
             Judgement::Fits if self.group.is_some() && matches!(transaction.decision, Decision::Abort(_)) => {
@@ -88,7 +92,7 @@ impl Gateway {
 
     /// Tells that a transaction of tables that merge is refused, or given up, and has nothing recorded. Another data centre may have taken its effects: with
     /// a record this one would have the abort for good, and the other ones the effects. What a courier brings under its id stands.
-    fn tell_unrecorded(
+    pub(crate) fn tell_unrecorded(
         &mut self,
         now: Now,
         session: SessionId,
@@ -173,7 +177,7 @@ impl Gateway {
             // A session that is gone sends it again when it is back.
             Fault::Mutation(reason) if self.open(in_flight.session).is_some() => {
                 let Waiting { domain, transaction, .. } = in_flight.waiting;
-                let refused = Waiting::refused(domain, transaction, shortened(reason));
+                let refused = Waiting::refused(domain, transaction, Rejection::Invalid(shortened(reason)));
                 self.lanes.push_front(client, lane, refused);
             }
             Fault::Mutation(_) => {}
@@ -238,15 +242,22 @@ impl Gateway {
     }
 
     /// Gives the store the next mutation of a lane, if it has answered the last. Each attempt comes through here, and its rights are asked anew.
-    fn hand_over(&mut self, now: Now, client: ClientId, lane: LaneNumber) {
+    pub(crate) fn hand_over(&mut self, now: Now, client: ClientId, lane: LaneNumber) {
         let Some(session) = self.clients.get(&client).copied() else { return };
         self.refuse_held_up(now, client, lane, session);
-        let known = self.open(session).map(|open| (open.seen.max(open.lanes.committed(lane)), open.identity.clone()));
-        let Some((floor, identity)) = known else { return };
-        let Some(waiting) = self.lanes.begin(client, lane, session) else { return };
-        let (domain, transaction) = (waiting.domain.clone(), waiting.transaction.clone());
+        if self.lanes.begin(client, lane, session).is_none() {
+            return;
+        }
+        self.judge_in_lane(now, client, lane);
+    }
+
+    /// Gives the store the mutation of a lane, as it was judged.
+    pub(crate) fn commit_judged(&mut self, client: ClientId, lane: LaneNumber, transaction: Transaction) {
+        let session = self.clients.get(&client).and_then(|id| self.open(*id));
+        let floor = session.map(|open| open.seen.max(open.lanes.committed(lane)));
+        let domain = self.lanes.at_store(client, lane).map(|waiting| waiting.domain.clone());
+        let (Some(floor), Some(domain)) = (floor, domain) else { return };
         let counter = transaction.id.counter;
-        let MayWrite::Yes = self.may_write(&identity, &transaction);
         let Some(transaction) = self.with_leases(client, transaction) else {
             return self.ask_if_spent(client, lane, counter);
         };
@@ -309,7 +320,9 @@ impl Gateway {
 /// Whether the store has recorded how a mutation ended.
 fn has_outcome(verdict: &Verdict) -> bool {
     match verdict {
-        Verdict::Committed(_) | Verdict::Aborted | Verdict::Rejected(Rejection::Invalid(_)) => true,
+        Verdict::Committed(_) | Verdict::Aborted | Verdict::Rejected(Rejection::Invalid(_) | Rejection::Denied(_)) => {
+            true
+        }
         Verdict::Conflict(_) | Verdict::Rejected(Rejection::Forgotten) => false,
     }
 }

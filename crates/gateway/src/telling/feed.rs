@@ -304,6 +304,7 @@ impl Gateway {
         self.read_access();
         self.tell_committed_rows(now);
         self.retry_held(now);
+        self.judge_early(now);
         self.idle.note(!segment.commits.is_empty());
         self.schedule_idle(now);
     }

@@ -126,6 +126,14 @@ impl FakeStore {
         Timestamp::from_u64(last.as_u64() / 10 * 10 + 10)
     }
 
+    /// Whether the answers of a query have changed. Other reads are compared by what was written.
+    fn differs(&self, interest: &Interest, since: Timestamp) -> bool {
+        match interest {
+            Interest::Cell(_) | Interest::Range { .. } => true,
+            Interest::Query(_) => self.rows(interest, since) != self.rows(interest, Timestamp::MAX),
+        }
+    }
+
     fn if_kept(&self, at: Timestamp) -> Result<(), TooOld> {
         if at < self.low_watermark { Err(TooOld { low_watermark: self.low_watermark }) } else { Ok(()) }
     }
@@ -140,7 +148,8 @@ impl FakeStore {
         let later = self.log.iter().filter(|own| own.at > transaction.snapshot);
         let conflict = later.rev().find(|own| {
             let reads = transaction.reads.iter().map(iolite_values::Read::interest);
-            reads.into_iter().any(|interest| own.writes.iter().any(|write| interest.includes(&write.cell)))
+            let touched = |interest: &Interest| own.writes.iter().any(|write| interest.includes(&write.cell));
+            reads.into_iter().any(|interest| touched(&interest) && self.differs(&interest, transaction.snapshot))
         });
         if let Some(conflict) = conflict {
             return CommitReply::Conflict { at_least: conflict.at };

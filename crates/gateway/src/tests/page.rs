@@ -4,16 +4,20 @@ use std::collections::BTreeSet;
 use std::fmt::Debug;
 
 use iolite_access::Identity;
+use iolite_catalog::Deployment;
 use iolite_machine::{Instant, WallTime};
+use iolite_rights::Rights;
 use iolite_store::Event;
-use iolite_values::{Counter, Id, LogId, Timestamp, Value};
+use iolite_values::{Counter, Id, LogId, Schema, Timestamp, Value};
 use iolite_wire::message::{FromClient, GoodbyeReason, Hello, LogHash, LogPart};
 
 use super::fake_store::STORE;
 use super::world::{blind, hello, subscribe, unsubscribe};
 use crate::following::load::LoadId;
 use crate::sessions::session::{Flow, Guest, Open, Phase, Standing};
-use crate::{BlobInput, BlobLink, BlobRoom, Input, RevocationId, RevokedTokens, SessionId, limits};
+use crate::{
+    BlobInput, BlobLink, BlobRoom, Deploy, DeploymentId, Input, RevocationId, RevokedTokens, SessionId, limits,
+};
 
 const PAGE: &str = include_str!("../../../../docs/protocols/gateway.md");
 const LIMITS: &str = include_str!("../limits.rs");
@@ -54,7 +58,7 @@ fn lists_are_whole(phase: &Phase, flow: Flow, standing: Standing, input: &Input,
         Input::SessionOpened(_) | Input::Message(..) | Input::Garbled(..) => {}
         Input::SessionClosed(_) | Input::Drained { .. } | Input::Store(_) | Input::Blobs(..) => {}
         Input::BlobRoom(_) | Input::RevokeLeases | Input::Centre(_) | Input::OutOfService(_) => {}
-        Input::Revoke(..) | Input::Keys(_) => {}
+        Input::Revoke(..) | Input::Deploy(..) | Input::Keys(_) => {}
     }
     match message {
         FromClient::Hello(_) | FromClient::Schema(_) | FromClient::Subscribe(_) | FromClient::Unsubscribe(_) => {}
@@ -79,7 +83,8 @@ fn page_and_code_agree() {
     assert_eq!(names("Standing"), variants(&[&Standing::Live, &Standing::Loading(load)]));
     let id = SessionId(1);
     let ready = Input::Store(Event::Ready { store: STORE, resolved: Timestamp::ZERO });
-    let inputs: [&dyn Debug; 12] = [
+    let deployment = Deployment { schema: Schema::default(), rights: Rights::default() };
+    let inputs: [&dyn Debug; 13] = [
         &Input::SessionOpened(id),
         &Input::Message(id, FromClient::Ping(1)),
         &Input::Garbled(id, String::new()),
@@ -90,6 +95,7 @@ fn page_and_code_agree() {
         &Input::BlobRoom(BlobRoom::Full),
         &Input::RevokeLeases,
         &Input::Revoke(RevocationId(1), RevokedTokens { subject: Id::from_u128(1), not_before: WallTime::default() }),
+        &Input::Deploy(DeploymentId(1), Box::new(Deploy { deployment, is_plan: true })),
         &Input::Keys(Vec::new()),
         &Input::OutOfService(None),
     ];
@@ -180,6 +186,8 @@ fn values() -> Vec<(&'static str, String)> {
         TRANSACTION_WRITES_MAX,
         TRANSACTION_READS_MAX,
         TRANSACTION_BYTES_MAX,
+        JUDGE_READS_OPEN_MAX,
+        SET_KEYS_MAX,
         REVOCATIONS_OPEN_MAX,
         SCHEMA_BYTES_MAX,
         TOKEN_BYTES_MAX,

@@ -54,6 +54,8 @@ pub fn settings_of(broken: Broken) -> Settings {
         client: ClientId(Id::from_u128(0x6a7e)),
         access: Access::Development(DevelopmentToken::new(TOKEN)),
         fresh_key: [7; 32],
+        rights_required: false,
+        has_indexes: true,
         schemas: SchemaPolicy::Grow,
         limits: Limits::default(),
         broken,

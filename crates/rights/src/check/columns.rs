@@ -32,11 +32,12 @@ impl<'a> Checker<'a> {
         }
     }
 
+    /// The type of a claim. None: there is no such claim, which is a problem, or it may be of any type.
     pub(super) fn claim(&mut self, name: &str) -> Option<ClaimType> {
         if name == SUBJECT {
             return Some(ClaimType::Text);
         }
-        let found = self.deployment.claims.get(name).copied();
+        let found = self.context.claims?.get(name).copied();
         if found.is_none() {
             self.found(format!(
                 "there is no claim {name:?}: name it with its type where the gateway's tokens are set up"
@@ -78,7 +79,7 @@ impl<'a> Checker<'a> {
         }
         let of_log = || {
             let is_own = |table: &&Table| table.log().is_some_and(|log| Some(&**log) == self.log);
-            let table = self.deployment.schema.tables().map(|(_, table)| table).find(is_own)?;
+            let table = self.context.schema.tables().map(|(_, table)| table).find(is_own)?;
             table.key_types().next()
         };
         let scalar = if part == Part::Key { of_log().unwrap_or(Scalar::String) } else { Scalar::String };
@@ -121,7 +122,7 @@ impl<'a> Checker<'a> {
 
     /// A table that a rule looks at beside its own.
     pub(super) fn other_table(&mut self, name: &str) -> Option<(&'a str, &'a Table)> {
-        let found = self.deployment.schema.tables().find(|(own, _)| *own == name);
+        let found = self.context.schema.tables().find(|(own, _)| *own == name);
         let Some((name, table)) = found else {
             self.found(format!("there is no table {name:?}: correct its name"));
             return None;

@@ -51,11 +51,11 @@ impl Checker<'_> {
                 self.found(format!("a set compares with claims and constants only, not with {}", asked.is.with));
             }
         }
-        if !begins_with_claim(table, conditions, self.deployment.has_indexes) {
-            let wanted = if self.deployment.has_indexes { "a key or an index" } else { "a key" };
+        if !begins_with_claim(table, conditions, self.context.has_indexes) {
+            let wanted = if self.context.has_indexes { "a key or an index" } else { "a key" };
             self.found(format!(
                 "table {name:?} has no {} that begins with the column that names the user: add {wanted}",
-                if self.deployment.has_indexes { "key or index" } else { "key" }
+                if self.context.has_indexes { "key or index" } else { "key" }
             ));
         }
         let kind = kind_of(name, table, column);

@@ -34,8 +34,8 @@ fn open(mut rights: Rights, log: &str, class: &str) -> Rights {
 fn said_with(rights: &Rights, has_indexes: bool) -> String {
     let claims = BTreeMap::from([("roles".to_owned(), ClaimType::Texts), ("level".to_owned(), ClaimType::Number)]);
     let (schema, classes) = (schema(), BTreeSet::from(["Todo".to_owned()]));
-    let deployment = Deployment { schema: &schema, claims: &claims, classes: Some(&classes), has_indexes };
-    let lines: Vec<_> = rights.problems(&deployment).iter().map(ToString::to_string).collect();
+    let context = Context { schema: &schema, claims: Some(&claims), classes: Some(&classes), has_indexes };
+    let lines: Vec<_> = rights.problems(&context).iter().map(ToString::to_string).collect();
     lines.join("\n")
 }
 
@@ -103,8 +103,22 @@ fn what_has_no_rule_and_what_is_not_there_is_named_all_at_once() {
 #[test]
 fn a_claim_that_hides_the_subject_is_named() {
     let (schema, claims) = (schema(), BTreeMap::from([("sub".to_owned(), ClaimType::Number)]));
-    let deployment = Deployment { schema: &schema, claims: &claims, classes: None, has_indexes: true };
-    assert!(good().problems(&deployment)[0].to_string().starts_with(r#"claim "sub": it is always the text"#));
+    let context = Context { schema: &schema, claims: Some(&claims), classes: None, has_indexes: true };
+    assert!(good().problems(&context)[0].to_string().starts_with(r#"claim "sub": it is always the text"#));
+}
+
+#[test]
+fn a_developer_may_say_any_claim_of_any_type() {
+    let claim = |name| crate::Set::Claim(name);
+    let rules = rules()
+        .create(row("author").is(user("org")))
+        .update(row("author").within(claim("teams".into())).and(crate::flag("staff")))
+        .delete(row("room").is(user("sub")));
+    let rights = good().table("messages", rules);
+    let (schema, classes) = (schema(), BTreeSet::from(["Todo".to_owned()]));
+    let context = Context { schema: &schema, claims: None, classes: Some(&classes), has_indexes: true };
+    let found: Vec<_> = rights.problems(&context).iter().map(ToString::to_string).collect();
+    assert!(matches!(&found[..], [only] if only.contains("row.room = user.sub never matches")), "{found:?}");
 }
 
 #[test]

@@ -90,6 +90,8 @@ impl FrontNode {
             limits: habits.gateway_limits,
             broken: broken.of_gateway(),
             fresh_key: [0; 32],
+            rights_required: false,
+            has_indexes: true,
             has_blob_store: false,
             without: Without::Nothing,
         });

@@ -205,6 +205,8 @@ impl World {
             limits: Limits { log_blocks_kept: rules.kept, ..Limits::default() },
             broken: rules.gateway,
             fresh_key: [0; 32],
+            rights_required: false,
+            has_indexes: true,
             has_blob_store: false,
             without: Without::Nothing,
         });

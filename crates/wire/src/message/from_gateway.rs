@@ -138,6 +138,8 @@ pub enum Verdict {
 pub enum Rejection {
     /// It does not fit the schema, or a limit.
     Invalid(String),
+    /// The rights do not let this user do it. The sentence names table and rule, and no value.
+    Denied(String),
     /// Its outcome was acknowledged before: the client's store is an old copy.
     Forgotten,
 }

@@ -133,6 +133,7 @@ fn write_outcome(outcome: &Outcome, writer: &mut Writer) -> proto::Outcome {
             at.full.map_or(Field::ConflictNear(at.near), Field::Conflict)
         }
         Verdict::Rejected(Rejection::Invalid(reason)) => Field::Invalid(writer.text(reason, REASON)),
+        Verdict::Rejected(Rejection::Denied(reason)) => Field::Denied(writer.text(reason, REASON)),
         Verdict::Rejected(Rejection::Forgotten) => Field::Forgotten(true),
     };
     proto::Outcome {
@@ -150,6 +151,7 @@ fn read_outcome(outcome: proto::Outcome, reader: &mut Reader) -> Result<Outcome,
         Field::ConflictNear(near) => Verdict::Conflict(reader.timestamp(near, None)?),
         Field::Conflict(full) => Verdict::Conflict(reader.timestamp(0, Some(full))?),
         Field::Invalid(reason) => Verdict::Rejected(Rejection::Invalid(reader.text(reason, REASON)?)),
+        Field::Denied(reason) => Verdict::Rejected(Rejection::Denied(reader.text(reason, REASON)?)),
         Field::Forgotten(true) => Verdict::Rejected(Rejection::Forgotten),
         Field::Aborted(false) | Field::Forgotten(false) => {
             return Err(DecodeError::malformed("a verdict that is none"));

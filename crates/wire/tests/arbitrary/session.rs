@@ -114,6 +114,7 @@ fn outcome() -> impl Strategy<Value = Outcome> {
         Just(Verdict::Aborted),
         timestamp().prop_map(Verdict::Conflict),
         ".{0,8}".prop_map(|reason| Verdict::Rejected(Rejection::Invalid(reason))),
+        ".{0,8}".prop_map(|reason| Verdict::Rejected(Rejection::Denied(reason))),
         Just(Verdict::Rejected(Rejection::Forgotten)),
     ];
     (counter(), attempt(), verdict).prop_map(|(counter, attempt, verdict)| Outcome { counter, attempt, verdict })

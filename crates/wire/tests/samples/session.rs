@@ -65,6 +65,7 @@ fn every_outcome() -> Vec<Outcome> {
         Verdict::Conflict(iolite_values::Timestamp::ZERO),
         Verdict::Rejected(Rejection::Invalid("no such column".into())),
         Verdict::Rejected(Rejection::Forgotten),
+        Verdict::Rejected(Rejection::Denied("table \"rooms\": the rule \"create\" does not let this user".into())),
     ];
     let outcome = |(counter, verdict)| Outcome { counter: Counter(counter), attempt: Attempt(2), verdict };
     (42..).zip(verdicts).map(outcome).collect()

@@ -419,6 +419,7 @@ mod tests {
         let table: NodeFile = toml::from_str(text).expect("it was read");
         let mut table = table.gateway.and_then(|gateway| gateway.tokens).expect("it has tokens");
         table.jwks = Some("https://sign-in.example.org/keys".into());
+        table.rights = Some(crate::config::tokens::RightsWord::Open);
         let written = toml::Table::try_from(table).expect("it can be written");
         let listed = |name: &str| {
             section.lines().any(|line| line.split('|').nth(1).is_some_and(|cell| cell.contains(&format!("`{name}`"))))

@@ -20,6 +20,8 @@ pub struct TokensConfig {
     pub keys: Vec<KeyConfig>,
     /// Where the issuer publishes its keys.
     pub key_address: Option<KeyAddress>,
+    /// Whether users are let in only when the store has rights. Else they may do everything while it has none.
+    pub rights_required: bool,
 }
 
 /// A key, and the file that it is in.
@@ -59,7 +61,7 @@ pub struct KeyTable {
     pub file: PathBuf,
 }
 
-/// The rights of users. Rights per row are to come.
+/// The rights of users while the store has none. Rights of the store are in effect in any case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RightsWord {
@@ -91,10 +93,6 @@ pub enum ClaimWord {
 /// A mistake in such a table.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TokensProblem {
-    #[error(
-        "the tokens have no `rights`: write `rights = \"open\"`, which lets every user read and write every row, or leave the tokens out"
-    )]
-    NoRights,
     #[error(
         "the tokens have neither `keys` nor `jwks`: name the keys that sign them, or where their issuer publishes those"
     )]
@@ -144,10 +142,10 @@ impl TokensConfig {
 
     pub(crate) fn of(table: TokensTable, folder: &Path) -> Result<TokensConfig, TokensProblem> {
         let TokensTable { issuer, audience, rights, jwks, life_max, anonymous, keys, claims } = table;
-        match rights {
-            Some(RightsWord::Open) => {}
-            None => return Err(TokensProblem::NoRights),
-        }
+        let rights_required = match rights {
+            Some(RightsWord::Open) => false,
+            None => true,
+        };
         if keys.is_empty() && jwks.is_none() && !anonymous {
             return Err(TokensProblem::NoKeys);
         }
@@ -159,7 +157,7 @@ impl TokensConfig {
         settings.check()?;
         let key =
             |KeyTable { kid, algorithm, file }| KeyConfig { kid, algorithm: algorithm.into(), file: folder.join(file) };
-        Ok(TokensConfig { settings, keys: keys.into_iter().map(key).collect(), key_address })
+        Ok(TokensConfig { settings, keys: keys.into_iter().map(key).collect(), key_address, rights_required })
     }
 
     /// The files of secrets, which no page may have.
@@ -239,9 +237,10 @@ mod tests {
     #[test]
     fn a_table_of_tokens_has_files_beside_its_own_and_a_day_of_life() {
         let config = config(&format!("{HEAD}{KEYS}{OPEN}")).expect("as documented");
-        let TokensConfig { settings, keys, key_address } = config;
+        let TokensConfig { settings, keys, key_address, rights_required } = config;
         assert_eq!((settings.issuer.as_str(), settings.audience.as_str()), ("https://sign-in.example", "rooms"));
         assert_eq!((settings.life_max, settings.anonymous, key_address), (LIFE, false, None));
+        assert!(!rights_required, "`open` lets users in without rights of the store");
         let file = "/etc/iolite/secret".into();
         assert_eq!(keys, [KeyConfig { kid: Some("a".into()), algorithm: Algorithm::Hs256, file }]);
     }
@@ -250,7 +249,8 @@ mod tests {
     fn a_table_of_tokens_may_say_much_more() {
         let more = "jwks = \"https://sign-in.example/keys\"\nlife_max = \"2h 30m\"\nanonymous = true\n\
             claims = { org = \"text\", roles = \"texts\", level = \"number\", staff = \"flag\" }\n";
-        let config = config(&format!("{HEAD}{OPEN}{more}")).expect("as documented");
+        let config = config(&format!("{HEAD}{more}")).expect("as documented");
+        assert!(config.rights_required, "nothing else is said");
         assert_eq!(config.settings.life_max, Duration::from_secs(9000));
         assert!(config.settings.anonymous && config.keys.is_empty() && config.key_address.is_some());
         let claims: Vec<ClaimType> = config.settings.claims.into_values().collect();
@@ -260,7 +260,6 @@ mod tests {
     #[test]
     fn what_is_wrong_with_tokens_is_said() {
         for (text, told) in [
-            (format!("{HEAD}{KEYS}"), "lets every user read and write every row"),
             (format!("{HEAD}{KEYS}rights = \"rows\""), "unknown variant `rows`"),
             (format!("{HEAD}{OPEN}"), "neither `keys` nor `jwks`"),
             (format!("{HEAD}{KEYS}{OPEN}secret = \"abc\""), "unknown field `secret`"),

@@ -33,6 +33,8 @@ fn node(checkpoint_bytes_min: u64) -> Node {
         limits: Limits::default(),
         broken: Broken::Nothing,
         fresh_key: [0; 32],
+        rights_required: false,
+        has_indexes: true,
         has_blob_store: false,
         without: Without::Nothing,
     });

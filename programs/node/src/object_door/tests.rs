@@ -1,7 +1,5 @@
 //! The door of objects: names, ends of sessions, and revocations.
 
-use std::time::Duration;
-
 use iolite_access::{LIFE, TokenSettings, Tokens};
 use iolite_objects::{Broken, ServerSettings};
 use iolite_values::{CoordinatorId, NodeLife};
@@ -94,6 +92,33 @@ fn gone(objects: &mut ObjectServer) -> Vec<(u64, String)> {
 
 fn is_somebody(objects: &ObjectServer, session: u64) -> bool {
     objects.door.guests.contains_key(&SessionId(session))
+}
+
+#[test]
+fn who_says_no_hello_in_time_is_sent_away_and_who_was_let_in_stays() {
+    let mut objects = of_developers();
+    let opened = ServerInput::Session(SessionId(1), SessionEvent::Opened);
+    objects.handle(NOW, ObjectInput::Server(opened));
+    come(&mut objects, 2, "token");
+    assert_eq!(gone(&mut objects), []);
+    objects.on_deadline(at(9));
+    assert_eq!(gone(&mut objects), []);
+    assert!(objects.deadline().is_some_and(|deadline| deadline <= at(10).instant));
+    objects.on_deadline(at(10));
+    assert_eq!(gone(&mut objects), [(1, LATE.to_owned())]);
+    assert!(is_somebody(&objects, 2));
+}
+
+#[test]
+fn no_user_comes_where_rights_are_required() {
+    let mut objects = of_users();
+    objects.door.rights_required = true;
+    objects.handle(NOW, ObjectInput::RevokedKnown);
+    come(&mut objects, 1, &key().token(Id::from_u128(1), "app", NOW.wall, LIFE));
+    come(&mut objects, 2, "operator");
+    let gone = gone(&mut objects);
+    assert!(matches!(&gone[..], [(1, why)] if why.contains("rights of classes are not judged yet")), "{gone:?}");
+    assert!(is_somebody(&objects, 2));
 }
 
 fn revoke(objects: &mut ObjectServer, token: &str, seconds: u64) {

@@ -11,4 +11,5 @@ mod object_rights;
 mod object_users;
 mod objects;
 mod readers;
+mod strangers;
 mod witness;

@@ -246,7 +246,7 @@ fn clumsy_commands_are_told_what_to_do() {
         (&["usage"][..], "http://127.0.0.1:1", "is the server running"),
         (&["usage"], "https://app.example", "plain HTTP"),
         (&["usage", "--token-file", "/nowhere"], &address, "cannot be read"),
-        (&["usage", "--token-file", wrong], &address, "the token is wrong"),
+        (&["usage", "--token-file", wrong], &address, "not the operator's"),
     ] {
         let Output { status, stderr, .. } = blobs(arguments, url);
         let error = String::from_utf8_lossy(&stderr).into_owned();

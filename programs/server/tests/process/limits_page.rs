@@ -14,6 +14,7 @@ fn the_page_has_the_values_of_hosts_and_sdks() {
     let centre = include_str!("../../../node/src/config/centre.rs");
     let certificate = include_str!("../../src/certificate.rs");
     let connections = include_str!("../../../../crates/host/src/connections.rs");
+    let operate = include_str!("../../../../crates/host/src/commands.rs");
     let session = include_str!("../../../../crates/host/src/session.rs");
     let storage = include_str!("../../../../sdks/rust/src/storage.rs");
     let values = include_str!("../../../../sdks/bindings/wasm/src/value.rs");
@@ -51,6 +52,8 @@ fn the_page_has_the_values_of_hosts_and_sdks() {
         ),
         ("host::WRITE_WITHIN_MAX", "30s", "const WRITE_WITHIN_MAX: Duration = Duration::from_secs(30);", connections),
         ("host::REQUEST_BYTES_MAX", "65536", "const REQUEST_BYTES_MAX: usize = 64 << 10;", connections),
+        ("host::COMMAND_BYTES_MAX", "4194304", "const COMMAND_BYTES_MAX: usize = 4 << 20;", operate),
+        ("host::COMMAND_WITHIN_MAX", "30s", "const COMMAND_WITHIN_MAX: Duration = Duration::from_secs(30);", operate),
         ("host::SESSION_INBOX_BYTES_MAX", "131072", "const SESSION_INBOX_BYTES_MAX: usize = 128 << 10;", session),
         ("host::FRAMES_AHEAD", "64", "const FRAMES_AHEAD: usize = 64;", session),
         ("host::CLOSE_WITHIN", "1s", "const CLOSE_WITHIN: Duration = Duration::from_secs(1);", session),

@@ -15,5 +15,6 @@ mod limits_page;
 mod object_calls;
 mod objects;
 mod operations;
+mod rights;
 mod server;
 mod simulate;

@@ -74,6 +74,8 @@ fn settings(broken: Broken) -> Settings {
         schemas: SchemaPolicy::Grow,
         limits: Limits::default(),
         fresh_key: [0; 32],
+        rights_required: false,
+        has_indexes: true,
         has_blob_store: false,
         broken,
         without: Without::Nothing,

@@ -11,6 +11,7 @@ use iolite_wire::message::{Outcome, Rejection};
 
 use super::confirmed;
 use crate::client::Client;
+use crate::client::advance::denied;
 use crate::queue::{Decided, Entry, Frozen, GivenUp, Trail};
 use crate::reason::shortened;
 
@@ -174,6 +175,10 @@ impl Client {
             Some(Decided::Rejected(Rejection::Invalid(reason))) => {
                 self.queue.remove(counter);
                 self.close_set(table, Closing::Refused(reason));
+            }
+            Some(Decided::Rejected(Rejection::Denied(reason))) => {
+                self.queue.remove(counter);
+                self.close_set(table, Closing::Refused(denied(&reason)));
             }
             Some(Decided::Rejected(Rejection::Forgotten)) => {
                 self.queue.remove(counter);

@@ -1,0 +1,205 @@
+//! Strangers who write past the mutators of an app, in raw frames. The rights of the examples deny it, and let through what the apps themselves do.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use iolite_catalog::Deployment;
+use iolite_values::{
+    Attempt, Cell, ColumnId, Counter, Decision, LaneNumber, ListOrder, Operation, RowKey, TableId, Timestamp, Value,
+    Write,
+};
+use iolite_wire::message::{FromClient, FromGateway, GoodbyeReason, Hello, Rejection, Submit, Verdict};
+
+use crate::support::dev::{Dev, Folder};
+use crate::support::raw_session::{RawSession, hello};
+use crate::support::tokens::Issuer;
+
+const HOUR: Duration = Duration::from_secs(3600);
+
+struct Stage {
+    server: Dev,
+    _folder: Folder,
+    issuer: Issuer,
+    deployment: Deployment,
+}
+
+/// A user in a raw session.
+struct User {
+    session: RawSession,
+    counter: u64,
+}
+
+impl Stage {
+    /// A server with the rights of an example, as its TypeScript makes them.
+    fn of(example: &str) -> Stage {
+        let folder = Folder::new(&format!("attack-strangers-{example}"));
+        let issuer = Issuer::new(&folder.0.join("issuer"));
+        let rights = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("../../sdks/golden/rights/{example}.json"));
+        let text = std::fs::read_to_string(&rights).expect("it is there");
+        let deployment = Deployment::from_json(&text).expect("a deployment");
+        let [tokens, file] = issuer.options();
+        let rights = rights.to_str().expect("plain");
+        let server = Dev::start_with(&folder.0.join("data"), &[&tokens, &file, "--rights", rights]);
+        Stage { server, _folder: folder, issuer, deployment }
+    }
+
+    async fn user(&self, name: &str) -> User {
+        let schema = self.deployment.schema.hash();
+        loop {
+            let mut session = RawSession::connect(&self.server.sync_url()).await;
+            session.say(&FromClient::Hello(Hello { ..hello(&self.issuer.token(name, HOUR), schema) })).await;
+            match session.hear().await {
+                Some(FromGateway::Welcome(_)) => return User { session, counter: 0 },
+                // The rights come into effect a moment after the start.
+                Some(FromGateway::Goodbye(goodbye)) if goodbye.reason == GoodbyeReason::Unavailable => {}
+                other => panic!("not welcomed: {other:?}"),
+            }
+        }
+    }
+}
+
+impl User {
+    async fn verdict(&mut self, writes: Vec<Write>) -> Verdict {
+        self.counter += 1;
+        let submit = Submit {
+            counter: Counter(self.counter),
+            attempt: Attempt(1),
+            snapshot: Timestamp::ZERO,
+            reads: Vec::new(),
+            decision: Decision::Commit(writes),
+            acknowledged: None,
+            lane: LaneNumber::STRONG,
+            follows: None,
+        };
+        self.session.say(&FromClient::Submit(submit)).await;
+        loop {
+            match self.session.hear().await {
+                Some(FromGateway::Advance(mut advance)) if !advance.outcomes.is_empty() => {
+                    return advance.outcomes.remove(0).verdict;
+                }
+                Some(FromGateway::Advance(_)) => {}
+                other => panic!("no outcome: {other:?}"),
+            }
+        }
+    }
+
+    async fn may(&mut self, what: &str, writes: Vec<Write>) {
+        let verdict = self.verdict(writes).await;
+        assert!(matches!(verdict, Verdict::Committed(_)), "{what}: {verdict:?}");
+    }
+
+    async fn may_not(&mut self, what: &str, writes: Vec<Write>) {
+        let verdict = self.verdict(writes).await;
+        assert!(matches!(verdict, Verdict::Rejected(Rejection::Denied(_))), "{what}: {verdict:?}");
+    }
+}
+
+fn row(table: &str, key: &[Value]) -> Cell {
+    Cell::row(TableId::of(table), RowKey::new(key).expect("short"))
+}
+
+fn write(table: &str, key: &[Value], column: &str, operation: Operation) -> Write {
+    Write { cell: Cell { column: ColumnId::of(column), ..row(table, key) }, operation }
+}
+
+fn put(table: &str, key: &[Value], column: &str, value: impl Into<Value>) -> Write {
+    write(table, key, column, Operation::Put(value.into()))
+}
+
+fn delete(table: &str, key: &[Value]) -> Vec<Write> {
+    vec![Write { cell: row(table, key), operation: Operation::Delete }]
+}
+
+fn insert(table: &str, key: &[Value], columns: &[(&str, Value)]) -> Vec<Write> {
+    let create = Write { cell: row(table, key), operation: Operation::Create };
+    let puts = columns.iter().map(|(column, value)| put(table, key, column, value.clone()));
+    [create].into_iter().chain(puts).collect()
+}
+
+fn line(id: &str, by: &str) -> Vec<Write> {
+    let columns = [("author", by.into()), ("by", by.into()), ("text", "hi".into()), ("at", 1.into())];
+    insert("lines", &[id.into()], &columns)
+}
+
+fn append(room: &str) -> Vec<Write> {
+    let operation = Operation::Append { value: "l1".into(), order: ListOrder::Commit };
+    vec![write("logs", &[room.into()], "value", operation)]
+}
+
+#[tokio::test]
+async fn strangers_in_the_chat_speak_as_nobody_else_and_change_nothing_that_was_said() {
+    let stage = Stage::of("chat");
+    let (mut ann, mut mallory) = (stage.user("ann").await, stage.user("mallory").await);
+    let (room, key) = ([Value::from("r")], |id: &str| [Value::from("r"), id.into()]);
+    let count = |amount| vec![write("rooms", &room, "count", Operation::Add(amount))];
+    let name = |id: &str| vec![write("people", &key(id), "name", Operation::Assign("x".into()))];
+    ann.may("open a room", insert("rooms", &room, &[])).await;
+    ann.may("say a line", [line("l1", "ann"), append("r"), count(1)].concat()).await;
+    ann.may("be there", insert("people", &key("ann"), &[])).await;
+
+    for (what, writes) in [
+        ("speak as ann", line("l2", "ann")),
+        ("change what she said", vec![put("lines", &["l1".into()], "text", "stolen")]),
+        ("take her line for oneself", vec![put("lines", &["l1".into()], "by", "mallory")]),
+        ("take it back", delete("lines", &["l1".into()])),
+        ("take it back, and say it anew", [delete("lines", &["l1".into()]), line("l1", "mallory")].concat()),
+        ("rename her", name("ann")),
+        ("send her away", delete("people", &key("ann"))),
+        ("be there as ben", insert("people", &key("ben"), &[])),
+        ("count twice", count(2)),
+        ("count back", count(-1)),
+        ("rename the room", vec![write("rooms", &room, "name", Operation::Assign("mine".into()))]),
+        ("close the room", delete("rooms", &room)),
+        ("speak where there is no room", append("nowhere")),
+        (
+            "write over what stands there",
+            vec![write("logs", &room, "value", Operation::SetAt { index: 0, value: "x".into() })],
+        ),
+        ("hide a forged line behind a good one", [line("l3", "mallory"), line("l4", "ann")].concat()),
+    ] {
+        mallory.may_not(what, writes).await;
+    }
+    mallory.may("say a line", [line("l2", "mallory"), append("r"), count(1)].concat()).await;
+    mallory.may("be there", insert("people", &key("mallory"), &[])).await;
+    mallory.may("have a name", name("mallory")).await;
+    mallory.may("go", delete("people", &key("mallory"))).await;
+}
+
+fn player(id: &str, seat: i64, score: i64) -> Vec<Write> {
+    let columns = [("seat", seat.into()), ("name", id.into()), ("rack", "ABC".into()), ("score", score.into())];
+    insert("players", &["g".into(), id.into()], &columns)
+}
+
+#[tokio::test]
+async fn strangers_at_the_word_board_change_no_game_without_a_seat_and_nobody_elses_points() {
+    let stage = Stage::of("word-board");
+    let (mut ann, mut mallory) = (stage.user("ann").await, stage.user("mallory").await);
+    let (game, anns) = ([Value::from("g")], [Value::from("g"), "ann".into()]);
+    let open = |id: &str| insert("games", &[id.into()], &[("bag", "XYZ".into())]);
+    let square = |at: i64| insert("squares", &["g".into(), at.into()], &[("letter", "A".into())]);
+    let laid = |at: i64| vec![write("laid", &game, "value", Operation::Insert(at.into()))];
+    let turn = || vec![put("games", &game, "turn", 1)];
+    ann.may("open a table", [open("g"), player("ann", 0, 0)].concat()).await;
+    ann.may("lay a tile", [square(60), laid(60), vec![put("players", &anns, "rack", "BC")]].concat()).await;
+
+    for (what, writes) in [
+        ("open a table without a seat", open("h")),
+        ("end a turn", turn()),
+        ("lay a tile", square(61)),
+        ("take a tile away", delete("squares", &["g".into(), 60.into()])),
+        ("say that a tile was laid", laid(61)),
+        ("give her points", vec![put("players", &anns, "score", 0)]),
+        ("take her tiles", vec![put("players", &anns, "rack", "")]),
+        ("send her away", delete("players", &anns)),
+        ("take a seat for somebody else", player("ben", 1, 0)),
+        ("take a fifth seat", player("mallory", 4, 0)),
+        ("begin with points", player("mallory", 1, 50)),
+        ("take the table away", delete("games", &game)),
+    ] {
+        mallory.may_not(what, writes).await;
+    }
+    mallory.may("take a seat", player("mallory", 1, 0)).await;
+    mallory.may("end a turn", turn()).await;
+    mallory.may_not("give her points", vec![put("players", &anns, "score", 50)]).await;
+    mallory.may_not("rename her", vec![put("players", &anns, "name", "x")]).await;
+}
