@@ -93,6 +93,15 @@ impl Identity {
         }
     }
 
+    /// Whether rules see the same claims.
+    pub fn has_claims_of(&self, other: &Identity) -> bool {
+        match (self, other) {
+            (Identity::Developer, Identity::Developer) => true,
+            (Identity::User(own), Identity::User(other)) => own.claims == other.claims,
+            (Identity::Developer, Identity::User(_)) | (Identity::User(_), Identity::Developer) => false,
+        }
+    }
+
     /// Whether it speaks for the same user as another one, so that a session may go on with it.
     pub fn is_same_user(&self, other: &Identity) -> bool {
         match (self, other) {

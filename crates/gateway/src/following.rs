@@ -10,4 +10,6 @@ pub mod load;
 mod loading;
 pub mod queries;
 pub mod reading;
+pub mod sets;
+pub mod sight;
 mod subscribe;

@@ -16,6 +16,7 @@ use crate::deploying::Deploying;
 use crate::following::index::{InterestIndex, Target};
 use crate::following::load::News;
 use crate::following::queries::Queries;
+use crate::following::sets::KeySets;
 use crate::interface::{Input, Output, SessionId, Settings};
 use crate::members::Members;
 use crate::own::Own;
@@ -56,6 +57,8 @@ pub struct Gateway {
     pub(crate) acknowledging: Acknowledging,
     pub(crate) index: InterestIndex,
     pub(crate) queries: Queries,
+    /// The rows that say what users may see.
+    pub(crate) sets: KeySets,
     pub(crate) feed: Feed,
     pub(crate) delivery: Delivery,
     pub(crate) members: Members,
@@ -96,6 +99,7 @@ impl Gateway {
             acknowledging: Acknowledging::new(),
             index: InterestIndex::default(),
             queries: Queries::default(),
+            sets: KeySets::default(),
             feed: Feed::default(),
             delivery: Delivery::default(),
             members: Members::default(),
@@ -179,7 +183,7 @@ impl Gateway {
             FromClient::Subscribe(subscribe) => self.when_open(id, |own| own.on_subscribe(now, id, subscribe)),
             FromClient::Unsubscribe(ids) => self.when_open(id, |own| {
                 own.spend_token(id);
-                own.on_unsubscribe(now, id, &ids);
+                own.on_unsubscribe(now, id, ids);
             }),
             FromClient::Submit(submit) => self.when_open(id, |own| {
                 own.spend_token(id);
@@ -286,6 +290,7 @@ impl Gateway {
         let Some(session) = self.sessions.remove(&id) else { return };
         let Phase::Open(open) = session.phase else { return };
         self.give_up(open.requests());
+        self.leave_sets(id);
         if !open.is_behind() {
             self.unlist(id, &open);
         }

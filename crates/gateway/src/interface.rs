@@ -182,6 +182,12 @@ pub enum Broken {
     ReadsUnchecked,
     /// A denial is told, and nothing is recorded in the place of the mutation.
     DeniedNotRecorded,
+    /// A row that leaves what a user may see is told by the change that hid it.
+    TellTheLeavingChange,
+    /// Who comes back is told only what has changed of what it held, whatever its user may see by now.
+    ResumeWithOldRights,
+    /// Goes on with what a user might see before a key set changed.
+    KeepFollowing,
     /// Lets a client in from another data centre before all that it has seen is here.
     LetInBehind,
 }

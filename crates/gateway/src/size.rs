@@ -5,7 +5,7 @@ use iolite_store::Commit;
 use iolite_values::{Cell, CellState, Row, RowKey, Transaction, Write};
 use iolite_wire::blobs::{BlobReply, BlobUnsealed, LeasedChunks};
 use iolite_wire::message::{
-    Advance, Declination, Declined, FromGateway, LogMembers, Outcome, RowSnapshot, Submit, Verdict,
+    Advance, Declination, Declined, FromGateway, GoneRow, LogMembers, Outcome, RowSnapshot, Submit, Verdict,
 };
 
 const FIXED: usize = 16;
@@ -90,6 +90,10 @@ pub fn log_members(members: &LogMembers) -> usize {
     FIXED + members.log.name.len() + members.log.instance.as_bytes().len() + origins * FIXED
 }
 
+pub fn gone(row: &GoneRow) -> usize {
+    8 + row.key.as_bytes().len()
+}
+
 pub fn advance(advance: &Advance) -> usize {
     let rows = advance.snapshots.iter().flat_map(|snapshot| &snapshot.rows);
     FIXED
@@ -99,6 +103,7 @@ pub fn advance(advance: &Advance) -> usize {
         + advance.outcomes.iter().map(outcome).sum::<usize>()
         + advance.declined.iter().map(declined).sum::<usize>()
         + advance.members.iter().map(log_members).sum::<usize>()
+        + advance.gone.iter().map(gone).sum::<usize>()
 }
 
 pub fn message(message: &FromGateway) -> usize {

@@ -78,6 +78,8 @@ pub enum Purpose {
     Revocation(Counter),
     /// A cell whose blob a connection to `/blobs` speaks of.
     BlobCell,
+    /// A key set, by which a user's read rules are applied.
+    Set,
     /// A row by which a mutation is judged.
     Rights {
         client: ClientId,
@@ -113,6 +115,7 @@ impl Purpose {
             | Purpose::Leases
             | Purpose::Access
             | Purpose::BlobCell
+            | Purpose::Set
             | Purpose::Rights { .. }
             | Purpose::Spent { .. } => true,
             Purpose::Growth(_)
@@ -272,6 +275,7 @@ impl Gateway {
             Purpose::BlobRow(counter) => self.on_row_commit_refused(now, counter),
             Purpose::BlobCell => self.on_cell_refused(now, id),
             Purpose::Spent { client, lane, counter } => self.on_spent(now, client, lane, counter, None),
+            Purpose::Set => self.on_set_refused(id, &refusal.to_string()),
             Purpose::Rights { client, .. } => self.on_judged_by_nothing(client, refusal),
         }
     }
@@ -308,6 +312,7 @@ impl Gateway {
             (Purpose::AccessRow(counter), Reply::Commit(reply)) => self.on_access_row(counter, Some(&reply)),
             (Purpose::BlobRow(counter), Reply::Commit(reply)) => self.on_row_committed(now, counter, &reply),
             (Purpose::BlobCell, Reply::ReadAt(reply)) => self.on_cell(now, id, reply),
+            (Purpose::Set, Reply::ReadAt(reply)) => self.on_set(now, id, reply),
             (Purpose::Rights { client, lane, counter }, Reply::ReadAt(reply)) => {
                 self.on_judged_by(now, (client, lane, counter), id, reply);
             }

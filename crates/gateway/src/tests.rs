@@ -33,6 +33,8 @@ mod real_world;
 mod resumption;
 mod rights;
 mod schemas;
+mod sight;
+mod sight_histories;
 mod time;
 mod users;
 mod waiting_feed;

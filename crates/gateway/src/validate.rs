@@ -26,7 +26,9 @@ impl Gateway {
             following += own_following;
         }
         assert_eq!(listed, self.index.len(), "the index names no one else");
-        assert_eq!(following, self.queries.followers(), "no one else follows queries");
+        let of_sets = self.sets.followers();
+        assert_eq!(following + of_sets, self.queries.followers(), "no one else follows queries");
+        self.sets.validate(|id| self.open(id).is_some());
         self.queries.validate();
         self.feed.validate(self.position());
         assert_eq!(self.timers.len(), self.sessions.len(), "every session is looked after");
@@ -64,6 +66,7 @@ impl Gateway {
             | Purpose::Revocation(_)
             | Purpose::BlobRow(_)
             | Purpose::BlobCell
+            | Purpose::Set
             | Purpose::Acknowledge(_) => None,
         });
         let mut asked: Vec<_> = asked.collect();
@@ -94,6 +97,7 @@ impl Gateway {
             | Purpose::Revocation(_)
             | Purpose::BlobRow(_)
             | Purpose::BlobCell
+            | Purpose::Set
             | Purpose::Rights { .. }
             | Purpose::Spent { .. }
             | Purpose::Acknowledge(_) => false,

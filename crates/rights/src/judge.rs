@@ -186,7 +186,8 @@ impl Needs {
         self.rows.is_empty() && self.sets.is_empty()
     }
 
-    pub(crate) fn add(&mut self, other: Needs) {
+    /// Both needs.
+    pub fn add(&mut self, other: Needs) {
         self.rows.extend(other.rows);
         self.sets.extend(other.sets);
     }

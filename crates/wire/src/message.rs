@@ -9,8 +9,8 @@ mod version;
 
 pub use from_client::{First, FromClient, Hello, LogHash, LogPart, Resume, Submit, Subscribe};
 pub use from_gateway::{
-    Advance, Declination, Declined, FromGateway, Goodbye, GoodbyeReason, Outcome, Rejection, RowSnapshot, Snapshot,
-    Verdict, Welcome,
+    Advance, Declination, Declined, FromGateway, GoneRow, Goodbye, GoodbyeReason, Outcome, Rejection, RowSnapshot,
+    Snapshot, Verdict, Welcome,
 };
 pub use log_members::LogMembers;
 pub use version::ProtocolVersion;

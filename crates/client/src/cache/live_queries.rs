@@ -118,6 +118,17 @@ impl LiveQueries {
         }
     }
 
+    /// A row is an answer of none any more, whatever it holds.
+    pub(super) fn lose(&mut self, id: &RowId) {
+        for subscription in self.of_row.remove(id).into_iter().flatten() {
+            let Some(own) = self.queries.get_mut(&subscription) else { continue };
+            if let Some(place) = own.places.remove(&id.1) {
+                own.order.remove(&place);
+                own.members = own.members.min(own.order.len());
+            }
+        }
+    }
+
     /// The queries that have more than twice as many members as when this was last asked.
     pub(super) fn take_grown(&mut self) -> BTreeSet<SubscriptionId> {
         let grown = std::mem::take(&mut self.grown);

@@ -162,8 +162,7 @@ impl Past {
         let moved: BTreeSet<RowId> =
             set_of(self.steps.remove(&domain).into_iter().flatten().flat_map(|step| step.rows));
         for id in &moved {
-            let rows = self.later.remove(id).into_iter().flatten().map(|was| was.row).chain(self.layer.take(id));
-            self.bytes -= rows.map(|row| row_footprint(&id.1, &row)).sum::<usize>();
+            self.drop_all(id);
         }
         moved
     }
@@ -172,6 +171,20 @@ impl Past {
     pub(crate) fn end_all(&mut self) -> BTreeSet<RowId> {
         let kept: Vec<LaneNumber> = self.steps.keys().copied().collect();
         kept.into_iter().flat_map(|domain| self.end(domain)).collect()
+    }
+
+    /// Forgets all that a row was.
+    pub(crate) fn forget(&mut self, id: &RowId) {
+        for step in self.steps.values_mut().flatten() {
+            step.rows.remove(id);
+        }
+        self.drop_all(id);
+    }
+
+    fn drop_all(&mut self, id: &RowId) {
+        let later = self.later.remove(id).into_iter().flatten().map(|was| was.row);
+        let rows = later.chain(self.layer.take(id));
+        self.bytes -= rows.map(|row| row_footprint(&id.1, &row)).sum::<usize>();
     }
 
     fn drop_oldest(&mut self, id: &RowId) {

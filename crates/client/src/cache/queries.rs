@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use iolite_values::{IndexKey, Interest, Query, Row, RowKey, map_of, set_of};
-use iolite_wire::message::{RowSnapshot, SubscriptionId};
+use iolite_wire::message::{GoneRow, RowSnapshot, SubscriptionId};
 
 use super::{Cache, RowId};
 
@@ -45,6 +45,18 @@ impl Cache {
             id
         };
         rows.into_iter().map(enter).collect()
+    }
+
+    /// These rows are in no interest any more, and in no view: somebody else may have hidden them.
+    pub(crate) fn take_away(&mut self, rows: Vec<GoneRow>) -> Vec<RowId> {
+        let take = |GoneRow { table, key }| {
+            let id = (table, key);
+            self.interests.live_queries.lose(&id);
+            self.rows.remove(&id);
+            self.past.forget(&id);
+            id
+        };
+        rows.into_iter().map(take).collect()
     }
 
     /// A row is this now, and that is all of it. It stays only if somebody has it whole; otherwise as far as it is held.

@@ -126,6 +126,7 @@ impl Client {
         let foreseen = self.queue.foresee(&advance.outcomes, advance.to, &self.cache);
         let mut rows = self.cache.apply(&advance.changes);
         rows.extend(self.cache.enter(advance.entered));
+        rows.extend(self.cache.take_away(advance.gone));
         let loaded = !advance.snapshots.is_empty();
         rows.extend(self.cache.replace(advance.snapshots));
         self.cache.advance(advance.to);
@@ -206,6 +207,7 @@ fn says_nothing(advance: &Advance) -> bool {
         && advance.outcomes.is_empty()
         && advance.declined.is_empty()
         && advance.entered.is_empty()
+        && advance.gone.is_empty()
         && advance.delivered.is_none()
         && !advance.is_owed
         && advance.members.is_empty()
@@ -218,6 +220,7 @@ fn joined(mut so_far: Advance, part: Advance) -> Advance {
     so_far.outcomes.extend(part.outcomes);
     so_far.declined.extend(part.declined);
     so_far.entered.extend(part.entered);
+    so_far.gone.extend(part.gone);
     so_far.delivered = so_far.delivered.max(part.delivered);
     so_far.is_owed |= part.is_owed;
     so_far.members.extend(part.members);

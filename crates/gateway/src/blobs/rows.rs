@@ -76,7 +76,7 @@ impl Gateway {
 
     pub(crate) fn read_cell(&mut self, now: Now, identity: &Identity, link: BlobLink, ticket: Ticket, cell: Cell) {
         let interest = Interest::Range { table: cell.table, range: KeyRange::one(&cell.row) };
-        if self.catalog.schema().check_interest(&interest).is_err() || self.may_read(identity, &interest).is_err() {
+        if self.catalog.schema().check_interest(&interest).is_err() || !self.may_see_all(identity, &interest) {
             return self.tell_link(now, link, SessionInput::Done(ticket, Done::Cell(None)));
         }
         let at = self.position();

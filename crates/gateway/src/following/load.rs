@@ -12,6 +12,7 @@ use iolite_wire::message::{Declination, Declined, RowSnapshot, Snapshot, Subscri
 use crate::SessionId;
 use crate::following::answer::Answer;
 use crate::following::index::{InterestIndex, Target};
+use crate::following::queries::Place;
 use crate::following::reading::Reading;
 use crate::limits::{self, Limits};
 use crate::sessions::session::Subscription;
@@ -85,6 +86,7 @@ pub struct News {
     pub snapshots: Vec<Snapshot>,
     pub declined: Vec<Declined>,
     pub entered: Vec<RowSnapshot>,
+    pub gone: BTreeSet<Place>,
 }
 
 type Rows = BTreeMap<(TableId, RowKey), Row>;
@@ -307,10 +309,18 @@ impl Load {
         let (read, answers) = rows.into_parts();
         let mut snapshots = fold(read, &index(&whole, subscriptions), &self.buffer);
         let news = answers.into_iter().filter(|(name, own)| own.is_changed() || !missed.unchanged.contains(name));
-        snapshots.extend(news.map(|(name, answer)| answer.snapshot(name)));
+        snapshots.extend(news.map(|(name, answer)| shaped(answer.snapshot(name), subscriptions.get(&name))));
         snapshots.sort_unstable_by_key(|own| own.subscription);
-        News { changes: coalesce(changes.collect()), snapshots, declined: self.declined, entered: Vec::new() }
+        News { changes: coalesce(changes.collect()), snapshots, declined: self.declined, ..News::default() }
     }
+}
+
+/// The rows as they were asked for: of a cell no more than that.
+fn shaped(mut snapshot: Snapshot, own: Option<&Subscription>) -> Snapshot {
+    if let Some(Interest::Cell(cell)) = own.map(Subscription::asked) {
+        snapshot.rows.iter_mut().for_each(|own| own.row = own.row.with_only(cell.column));
+    }
+    snapshot
 }
 
 /// Which of these subscriptions a change concerns. (Of queries it takes their answers to tell.)

@@ -75,19 +75,21 @@ impl Gateway {
 
     /// Asks for what happened to a load's interests since `after`. Changes do not tell who came into a query: its answers are read, as of the same moment. They
     /// are told again only if anything changed that they may rest on: otherwise a session whose queries are more than it may be sent at one time would be behind
-    /// again with each answer, and never be told anything else.
+    /// again with each answer, and never be told anything else. What is stale is read whole, and told.
     pub(crate) fn read_changes(&mut self, id: SessionId, load: LoadId, after: Timestamp) {
         let through = self.position();
         self.unfollow_load(id, load);
         let Some(open) = self.open(id) else { return };
         let Some(own) = open.loads.get(&load) else { return };
         let known = own.subscriptions.iter().filter_map(|name| Some((*name, open.subscriptions.get(name)?)));
+        let (stale, held): (Vec<_>, Vec<_>) = known.partition(|(_, own)| own.is_stale());
         let (queries, others): (Vec<_>, Vec<_>) =
-            known.partition(|(_, own)| matches!(own.interest, Interest::Query(_)));
+            held.into_iter().partition(|(_, own)| matches!(own.interest, Interest::Query(_)));
         let interests: Vec<_> = others.iter().chain(&queries).map(|(_, own)| own.interest.clone()).collect();
         let others = others.into_iter().map(|(name, _)| name).collect();
         let unknown: BTreeSet<SubscriptionId> = queries.into_iter().map(|(name, _)| name).collect();
-        let rows = Box::new(Reading::new(through, self.settings.limits.read_share, unknown.clone()));
+        let whole = unknown.iter().copied().chain(stale.into_iter().map(|(name, _)| name)).collect();
+        let rows = Box::new(Reading::new(through, self.settings.limits.read_share, whole));
         let is_asked = after < through && !interests.is_empty();
         let bytes_max = self.settings.limits.catch_up_commits_bytes_max;
         let question = Request::Changes { interests, after, through, bytes_max };

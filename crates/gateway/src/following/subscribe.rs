@@ -6,12 +6,15 @@
 use std::collections::BTreeSet;
 
 use iolite_machine::Now;
+use iolite_rights::Needs;
 use iolite_store::RequestId;
 use iolite_values::{Interest, KeyRange, Schema};
-use iolite_wire::message::{Declination, Subscribe, SubscriptionId};
+use iolite_wire::message::{Declination, First, Subscribe, SubscriptionId};
 
 use crate::following::load::{Load, LoadId};
+use crate::following::sight::{PutOff, Ruled, Sight};
 use crate::gateway::target;
+use crate::interface::Broken;
 use crate::limits;
 use crate::sessions::farewell::Farewell;
 use crate::sessions::session::{Flow, Open, Standing, Subscription};
@@ -19,26 +22,64 @@ use crate::{Gateway, SessionId};
 
 impl Gateway {
     pub(crate) fn on_subscribe(&mut self, now: Now, id: SessionId, subscribe: Subscribe) {
-        let Some(open) = self.open(id) else { return };
+        if self.open(id).is_some_and(|open| !open.put_off.is_empty()) {
+            return self.put_off(id, PutOff::Subscribe(subscribe));
+        }
+        if let Some(again) = self.subscribe(now, id, subscribe) {
+            self.put_off(id, PutOff::Subscribe(again));
+        }
+    }
+
+    /// Returns the message if it has to wait for key sets.
+    pub(crate) fn subscribe(&mut self, now: Now, id: SessionId, subscribe: Subscribe) -> Option<Subscribe> {
+        let open = self.open(id)?;
         if let Err(farewell) = check(open, &subscribe, self.catalog.schema()) {
-            return self.end(id, &farewell);
+            self.end(id, &farewell);
+            return None;
         }
         let identity = open.identity.clone();
-        let denied: Vec<_> = subscribe
-            .interests
-            .iter()
-            .filter_map(|(name, interest)| Some((*name, self.may_read(&identity, interest).err()?)))
-            .collect();
+        let (mut seen, mut needs, mut denied) = (Vec::new(), Needs::default(), Vec::new());
+        let is_held = subscribe.held && self.settings.broken == Broken::ResumeWithOldRights;
+        for (name, interest) in &subscribe.interests {
+            let sight = self.sight(&identity, interest);
+            let part = match sight {
+                Sight::All => None,
+                Sight::Part(part) => Some(part),
+                Sight::Declined(why) => {
+                    denied.push((*name, why));
+                    None
+                }
+                Sight::Waits(own) => {
+                    needs.add(own);
+                    None
+                }
+            };
+            seen.push((*name, Subscription::new(interest.clone(), part, subscribe.first.get(name).copied(), !is_held)));
+        }
+        if !needs.is_empty() {
+            self.need_sets(id, &needs);
+            return Some(subscribe);
+        }
+        self.begin(now, id, &subscribe, seen, denied);
+        None
+    }
+
+    /// Begins to follow and to read what may be seen.
+    fn begin(
+        &mut self,
+        now: Now,
+        id: SessionId,
+        subscribe: &Subscribe,
+        seen: Vec<(SubscriptionId, Subscription)>,
+        denied: Vec<(SubscriptionId, String)>,
+    ) {
         let Some(client) = self.open(id).map(|open| open.client) else { return };
         let refused = self.follow_logs(client, &subscribe.interests);
+        let names: BTreeSet<SubscriptionId> = seen.iter().map(|(name, _)| *name).collect();
+        let interests: Vec<_> = seen.iter().map(|(name, own)| (*name, own.interest.clone())).collect();
         let Some(open) = self.open_mut(id) else { return };
-        let names: BTreeSet<SubscriptionId> = subscribe.interests.iter().map(|(name, _)| *name).collect();
-        for (name, interest) in &subscribe.interests {
-            // Its load comes next.
-            let (interest, first) = (interest.clone(), subscribe.first.get(name).copied());
-            let own = Subscription { interest, first, standing: Standing::Live, follows: None };
-            open.subscriptions.insert(*name, own);
-        }
+        // Its load comes next.
+        open.subscriptions.extend(seen);
         let load = open.add_load(Load::new(names));
         let after = match open.flow {
             Flow::Resuming { after } if subscribe.held => Some(after),
@@ -54,7 +95,7 @@ impl Gateway {
             (Flow::Resuming { .. }, None) => open.flow = Flow::Live,
             (Flow::Live | Flow::CatchingUp(_) | Flow::Behind { .. }, _) => {}
         }
-        for (name, interest) in &subscribe.interests {
+        for (name, interest) in &interests {
             self.index.insert(interest, target(id, *name));
         }
         self.deny_reads(id, load, denied);
@@ -75,14 +116,22 @@ impl Gateway {
 
     /// The resume token is for the message after the welcome. Whoever says something else there holds nothing.
     pub(crate) fn spend_token(&mut self, id: SessionId) {
-        let Some(open) = self.open_mut(id) else { return };
+        // That message may be there, and wait for key sets.
+        let Some(open) = self.open_mut(id).filter(|open| open.put_off.is_empty()) else { return };
         match open.flow {
             Flow::Resuming { .. } => open.flow = Flow::Live,
             Flow::Live | Flow::CatchingUp(_) | Flow::Behind { .. } => {}
         }
     }
 
-    pub(crate) fn on_unsubscribe(&mut self, now: Now, id: SessionId, names: &[SubscriptionId]) {
+    pub(crate) fn on_unsubscribe(&mut self, now: Now, id: SessionId, names: Vec<SubscriptionId>) {
+        if self.open(id).is_some_and(|open| !open.put_off.is_empty()) {
+            return self.put_off(id, PutOff::Unsubscribe(names));
+        }
+        self.unsubscribe(now, id, &names);
+    }
+
+    pub(crate) fn unsubscribe(&mut self, now: Now, id: SessionId, names: &[SubscriptionId]) {
         for name in names {
             // Perhaps the client's message crossed something. Nothing is lost.
             let Some(standing) = self.remove_subscription(id, *name) else { continue };
@@ -114,6 +163,17 @@ impl Gateway {
             self.unlist_one(id, name);
         }
         Some(self.open_mut(id)?.subscriptions.remove(&name)?.standing)
+    }
+}
+
+impl Subscription {
+    /// One that is not read yet. `part`: what may be seen of it, if a rule says so.
+    fn new(asked: Interest, part: Option<Interest>, first: Option<First>, is_stale: bool) -> Subscription {
+        let (interest, ruled) = match part {
+            None => (asked, None),
+            Some(part) => (part, Some(Box::new(Ruled { asked, first: None, is_stale }))),
+        };
+        Subscription { interest, first, standing: Standing::Live, follows: None, ruled }
     }
 }
 
@@ -173,7 +233,7 @@ fn check_queries(open: &Open, interests: &[(SubscriptionId, Interest)]) -> Resul
     if new == 0 {
         return Ok(());
     }
-    let bytes = new + open.subscriptions.values().map(|own| size(&own.interest)).sum::<usize>();
+    let bytes = new + open.subscriptions.values().map(|own| size(own.asked())).sum::<usize>();
     if bytes > limits::QUERIES_BYTES_MAX {
         let max = limits::QUERIES_BYTES_MAX;
         return Err(Farewell::Limit(format!("a session's queries take at most {max} bytes: unsubscribe from some")));

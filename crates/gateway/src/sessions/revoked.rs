@@ -280,10 +280,15 @@ impl Gateway {
     fn renew(&mut self, now: Now, id: SessionId, identity: Identity) {
         let left = identity.left(now.wall).unwrap_or(Duration::MAX);
         let Some(open) = self.open_mut(id) else { return };
+        let has_other_claims = !open.identity.has_claims_of(&identity);
         (open.ends, open.identity) = (super::greeting::ends_at(&identity, now), identity);
         let Some(session) = self.sessions.get(&id) else { return };
         self.timers.set(id, session.deadline(&self.settings.limits));
         self.spend_token(id);
         self.say(id, iolite_wire::message::FromGateway::Renewed(left));
+        if has_other_claims {
+            self.review(id);
+            self.finish_loads(now, id);
+        }
     }
 }

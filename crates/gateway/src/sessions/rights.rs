@@ -1,65 +1,21 @@
-//! Rights of what is read: what a user may subscribe to.
+//! Rights of users: who is let in, and what new rights do to sessions.
 //!
-//! Invariant: an interest is followed for a user only if the rule lets that user see every row that it may ever have. Rules that let a user see some of the rows
-//! decline it, until they are made conditions of queries. New rights end the sessions of users, which come back and are asked anew.
-
-use std::borrow::Cow;
+//! Invariant: no user is served by rights that are not in effect any more. New rights end the sessions of users, which come back and are asked anew.
 
 use iolite_access::Identity;
-use iolite_rights::{Effective, Judge, LogRights, RowName, Rows};
-use iolite_values::{Interest, KeyRange, LogCheckpoint, LogPages, Query, Row, RowKey, TableId};
+use iolite_values::Interest;
 
 use crate::Gateway;
+use crate::following::sight::Sight;
 use crate::sessions::farewell::Farewell;
 
-/// No row is looked at.
-struct NoRows;
-
-impl Rows for NoRows {
-    fn row(&self, _row: &RowName) -> Option<Cow<'_, Row>> {
-        None
-    }
-
-    fn answers(&self, _query: &Query) -> Option<Vec<(RowKey, Cow<'_, Row>)>> {
-        None
-    }
-}
-
 impl Gateway {
-    /// Whether a session may subscribe to this, now.
-    ///
-    /// # Errors
-    /// Why not, for the app.
-    pub(crate) fn may_read(&self, identity: &Identity, interest: &Interest) -> Result<(), String> {
-        let (Some(rights), Identity::User(user)) = (self.catalog.rights(), identity) else { return Ok(()) };
-        let schema = self.catalog.schema();
-        if [LogPages::table(), LogCheckpoint::table()].contains(&interest.table()) {
-            // A range of pages may have those of several logs.
-            let closed = schema.logs().keys().find(|name| rights.logs.get(*name) != Some(&LogRights::Open));
-            return closed.map_or(Ok(()), |name| {
-                Err(format!("log {name:?} is not open to everybody, and rules of logs are not judged yet"))
-            });
-        }
-        let all = |table: TableId, keys: KeyRange| {
-            let live = schema.table_by_id(table).is_some_and(|own| own.live);
-            Query { keys, ..Query::all(table, live) }
-        };
-        let query = match interest {
-            Interest::Cell(cell) => all(cell.table, KeyRange::one(&cell.row)),
-            Interest::Range { table, range } => all(*table, range.clone()),
-            Interest::Query(query) => (**query).clone(),
-        };
-        // No read rule looks at the time.
-        let judge = Judge { rights, schema, claims: &user.claims, now_ms: 0, rows: &NoRows };
-        let table = || schema.table_name(query.table).unwrap_or("?");
-        match judge.effective(&query) {
-            Effective::True => Ok(()),
-            Effective::False => Err(format!("table {:?}: the rule \"read\" lets this user see no row of it", table())),
-            Effective::Conditions { .. } | Effective::Needs(_) => Err(format!(
-                "table {:?}: the rule \"read\" lets this user see some of the rows, and such rules are not applied to queries yet",
-                table()
-            )),
-            Effective::Declined(why) => Err(why),
+    /// Whether all of an interest may be seen, whatever rows it has or will have.
+    pub(crate) fn may_see_all(&self, identity: &Identity, interest: &Interest) -> bool {
+        match self.sight(identity, interest) {
+            Sight::All => true,
+            Sight::Part(part) => part == *interest,
+            Sight::Declined(_) | Sight::Waits(_) => false,
         }
     }
 

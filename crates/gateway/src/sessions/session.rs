@@ -11,6 +11,7 @@ use iolite_wire::message::{First, FromGateway, Hello, Outcome, SubscriptionId};
 
 use crate::following::load::{AnswerSize, Load, LoadId};
 use crate::following::reading::Amount;
+use crate::following::sight::{PutOff, Ruled};
 
 use crate::limits::{GREETING_TIME_MAX, Limits};
 use crate::sessions::group::Revision;
@@ -82,6 +83,8 @@ pub struct Open {
     pub untold: Untold,
     /// Whether its client may have commits that were made before the session.
     pub has_past: bool,
+    /// What its client said of its interests, and waits for key sets.
+    pub put_off: VecDeque<PutOff>,
     /// Whether the next advance tells up to where its client's commits are delivered.
     pub delivered_due: bool,
     /// The clock of the group as it was last told.
@@ -104,13 +107,15 @@ pub enum Flow {
 
 #[derive(Clone, Debug)]
 pub struct Subscription {
-    /// Of a query of which not all was asked for: as it was asked for until it is answered, and then as far as the answer reached.
+    /// What is followed. Of a query of which not all was asked for: as it was asked for until it is answered, and then as far as the answer reached.
     pub interest: Interest,
     /// Only so much of it is wanted, and was not answered yet.
     pub first: Option<First>,
     pub standing: Standing,
     /// The query, as far as the answer reaches, once its answers are known.
     pub follows: Option<Arc<Query>>,
+    /// The rule that says what of it is followed. None: there is none, and all of it is.
+    pub ruled: Option<Box<Ruled>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -167,6 +172,37 @@ impl Session {
     }
 }
 
+impl Subscription {
+    /// What its client has asked for.
+    pub fn asked(&self) -> &Interest {
+        self.ruled.as_ref().map_or(&self.interest, |ruled| &ruled.asked)
+    }
+
+    /// Whether the client holds nothing of it that is told by changes.
+    pub fn is_stale(&self) -> bool {
+        self.ruled.as_ref().is_some_and(|ruled| ruled.is_stale)
+    }
+
+    /// It is told as far as the answer reaches.
+    fn answered(&mut self) {
+        let first = self.first.take();
+        let Some(ruled) = &mut self.ruled else {
+            if let Some(query) = &self.follows {
+                self.interest = Interest::Query(query.clone());
+            }
+            return;
+        };
+        (ruled.is_stale, ruled.first) = (false, ruled.first.or(first));
+        let Some(query) = &self.follows else { return };
+        let was_cut = matches!(&self.interest, Interest::Query(asked) if asked.range != query.range);
+        self.interest = Interest::Query(query.clone());
+        if let (Interest::Query(asked), true) = (&ruled.asked, was_cut) {
+            ruled.asked = Interest::Query(Arc::new(asked.with_range(query.range.clone())));
+            ruled.first = None;
+        }
+    }
+}
+
 impl Guest {
     /// The id of its client, which belongs to its user.
     pub fn client(&self) -> ClientId {
@@ -196,6 +232,7 @@ impl Open {
             untold: Untold::default(),
             has_past: held_from.is_some() || guest.hello.acknowledged > Counter::default(),
             lanes: SessionLanes::default(),
+            put_off: VecDeque::new(),
             delivered_due: false,
             clock_told: Revision::default(),
         }
@@ -232,10 +269,7 @@ impl Open {
         for subscription in &load.subscriptions {
             let own = self.subscriptions.get_mut(subscription).expect("a load is made of subscriptions");
             own.standing = Standing::Live;
-            own.first = None;
-            if let Some(query) = &own.follows {
-                own.interest = Interest::Query(query.clone());
-            }
+            own.answered();
         }
         Some(load)
     }

@@ -20,8 +20,8 @@ use iolite_values::{ClientId, Counter, Domain, LaneNumber, Read, Timestamp, Tran
 use iolite_wire::message::{Rejection, Verdict};
 
 use crate::Gateway;
+use crate::following::sight::too_large_a_set;
 use crate::interface::Broken;
-use crate::limits;
 use crate::sessions::farewell::{Farewell, shortened};
 use crate::store::Purpose;
 use crate::submissions::lane::{InFlight, Waiting};
@@ -277,9 +277,4 @@ fn append(rights: &Rights, name: &str, transaction: &Transaction) -> Answer {
         }
         None => Answer::Denied(format!("log {name:?} has no rights, so nobody may use it")),
     }
-}
-
-fn too_large_a_set() -> String {
-    let most = limits::SET_KEYS_MAX;
-    format!("a set of this user's own rows has more than {most} of them: leave some")
 }

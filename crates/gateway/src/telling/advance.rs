@@ -9,7 +9,7 @@ use std::mem;
 
 use iolite_machine::Now;
 use iolite_values::Timestamp;
-use iolite_wire::message::{Advance, FromGateway, Snapshot};
+use iolite_wire::message::{Advance, FromGateway, GoneRow, Snapshot};
 
 use crate::following::load::News;
 use crate::{Gateway, SessionId, size};
@@ -31,8 +31,12 @@ impl Gateway {
         let outcomes = open.take_outcomes(to);
         let (client, delivered_due) = (open.client, std::mem::take(&mut open.delivered_due));
         let told = open.clock_told;
-        let News { changes, snapshots, declined, entered } = news;
-        let changes = open.batch.take(now.instant, changes);
+        let News { changes, snapshots, declined, entered, gone } = news;
+        let mut changes = open.batch.take(now.instant, changes);
+        // What was written in them before is told no more, either.
+        if !gone.is_empty() {
+            changes.retain(|write| !gone.contains(&(write.cell.table, write.cell.row.clone())));
+        }
         let delivered = delivered_due.then(|| self.delivery.delivered(client, to));
         let is_owed = self.delivery.is_awaited(client, to);
         let (clock, told) = self.group.as_ref().map(|group| group.changed_since(told)).unwrap_or_default();
@@ -50,6 +54,7 @@ impl Gateway {
             is_owed,
             members,
             clock,
+            gone: gone.into_iter().map(|(table, key)| GoneRow { table, key }).collect(),
         };
         for part in parts(whole, limits.advance_part_bytes) {
             self.say(id, FromGateway::Advance(part));
@@ -89,6 +94,10 @@ fn parts(whole: Advance, part_bytes: usize) -> Vec<Advance> {
     for row in whole.entered {
         cutter.make_room(size::row_snapshot(&row));
         cutter.part.entered.push(row);
+    }
+    for row in whole.gone {
+        cutter.make_room(size::gone(&row));
+        cutter.part.gone.push(row);
     }
     for outcome in whole.outcomes {
         cutter.make_room(size::outcome(&outcome));

@@ -17,7 +17,7 @@ use crate::following::index::Target;
 use crate::following::load::News;
 use crate::following::queries::{Changes, Place, Revision, Turnover};
 use crate::sessions::farewell::Farewell;
-use crate::sessions::session::Open;
+use crate::sessions::session::{Flow, Open};
 use crate::store::Purpose;
 use crate::telling::routing::Touched;
 use crate::without::Without;
@@ -264,20 +264,22 @@ impl Gateway {
 
     /// Ends the sessions to which nobody can say whether a row came into their queries. They come back and have them read.
     fn give_up_sessions(&mut self, who: BTreeSet<Target>, problem: &str) {
-        let sessions: BTreeSet<SessionId> = who.into_iter().map(|target| target.session).collect();
+        let sessions = who.into_iter().filter(|target| !self.give_up_set(*target, problem));
+        let sessions: BTreeSet<SessionId> = sessions.map(|target| target.session).collect();
         for id in sessions {
             self.end(id, &Farewell::Unavailable(problem.to_owned()));
         }
     }
 
-    fn take_segment(&mut self, now: Now, segment: &Segment, turnover: Turnover) {
+    fn take_segment(&mut self, now: Now, segment: &Segment, mut turnover: Turnover) {
+        let resighted = self.change_sets(&segment.commits, &mut turnover);
         self.watch_access(&segment.commits);
         let surprised = self.surprised(&segment.commits);
         for (id, after) in &surprised {
             self.await_own_outcomes(*id, *after);
         }
         self.note_owed(now, &segment.commits, &turnover);
-        let touched = self.route(&segment.commits, turnover);
+        let mut touched = self.route(&segment.commits, turnover);
         self.watch_schemas(&segment.commits);
         self.watch_leases(&segment.commits);
         self.home.set_position(segment.to);
@@ -288,6 +290,10 @@ impl Gateway {
         for commit in &segment.commits {
             self.published.remove(&commit.transaction);
         }
+        for id in resighted {
+            self.resight(id, touched.entry(id).or_default());
+        }
+        self.read_early_sets();
         let due = self.due.take(segment.to);
         let untouched: Vec<SessionId> = due.iter().filter(|id| !touched.contains_key(id)).copied().collect();
         for (id, touched) in touched {
@@ -309,6 +315,15 @@ impl Gateway {
         self.schedule_idle(now);
     }
 
+    /// A session whose sets have changed is told of the segment by what is read for it.
+    fn resight(&mut self, id: SessionId, touched: &mut Touched) {
+        let anew = self.review(id);
+        touched.loads.retain(|load, _| !anew.contains(load));
+        if self.open(id).is_some_and(|open| matches!(open.flow, Flow::CatchingUp(_))) {
+            *touched = Touched { loads: std::mem::take(&mut touched.loads), ..Touched::default() };
+        }
+    }
+
     fn deliver(&mut self, now: Now, id: SessionId, mut touched: Touched) {
         let Some(open) = self.open_mut(id) else { return };
         for (load, news) in std::mem::take(&mut touched.loads) {
@@ -316,7 +331,7 @@ impl Gateway {
             own.push(news);
         }
         self.make_room_in_buffers(id);
-        if !touched.changes.is_empty() || !touched.entered.is_empty() {
+        if !touched.changes.is_empty() || !touched.entered.is_empty() || !touched.gone.is_empty() {
             match self.open(id).is_some_and(Open::is_live) {
                 true => self.tell(now, id, self.position(), touched),
                 false => self.hold_back(id, touched),
@@ -327,16 +342,16 @@ impl Gateway {
 
     /// Tells a live session what was sorted for it.
     pub(crate) fn tell(&mut self, now: Now, id: SessionId, to: Timestamp, touched: Touched) {
-        let Touched { changes, entered, has_left, queries, loads: _ } = touched;
+        let Touched { changes, entered, has_left, gone, queries, loads: _ } = touched;
         match self.settings.without {
             Without::DataPush => self.send_notice(now, id, to, &changes, queries),
-            Without::Nothing | Without::DataTypes if entered.is_empty() && !has_left => {
+            Without::Nothing | Without::DataTypes if entered.is_empty() && gone.is_empty() && !has_left => {
                 self.tell_changes(now, id, changes);
             }
             // What waits is told with it: it is of rows that the client held before. Nothing may come behind the change by which a row
             // leaves before that is told: put together, the row may look like an answer again, though not all of it was followed.
             Without::Nothing | Without::DataTypes => {
-                self.send_advance_to(now, id, to, News { changes, entered, ..News::default() });
+                self.send_advance_to(now, id, to, News { changes, entered, gone, ..News::default() });
             }
         }
     }

@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use iolite_store::Commit;
-use iolite_values::{TransactionId, Write};
+use iolite_values::{Cell, TransactionId, Write};
 use iolite_wire::message::{RowSnapshot, SubscriptionId};
 
 use crate::following::index::Target;
 use crate::following::load::{LoadId, LoadNews};
-use crate::following::queries::Turnover;
+use crate::following::queries::{Place, Turnover};
+use crate::interface::Broken;
 use crate::sessions::session::{Standing, Subscription};
 use crate::{Gateway, SessionId};
 
@@ -19,6 +20,8 @@ pub struct Touched {
     pub entered: Vec<RowSnapshot>,
     /// Whether a row is an answer of one of its live queries no longer.
     pub has_left: bool,
+    /// Rows that have left all of its live interests, and perhaps its user's sight: what was written in them is not told.
+    pub gone: BTreeSet<Place>,
     /// The live queries of which these rows are, or were, answers.
     pub queries: BTreeSet<SubscriptionId>,
     pub loads: BTreeMap<LoadId, LoadNews>,
@@ -41,15 +44,25 @@ impl Gateway {
     /// Sorts changes, and what they do to the answers of queries, by the sessions that they concern.
     pub(crate) fn route(&self, commits: &[Commit], turnover: Turnover) -> All {
         let mut all = All::new();
+        let gone = self.gone(&turnover);
         for commit in commits {
             for write in commit.writes.iter() {
                 let place = (write.cell.table, write.cell.row.clone());
                 let answered = turnover.changed.get(&place);
+                let is_told = |session| {
+                    let is_gone = gone.get(&place).is_some_and(|sessions| sessions.contains(&session));
+                    !is_gone && !self.was_published(commit.transaction, session)
+                };
                 for (session, concern) in self.concerned(write, answered) {
-                    if concern != Concern::Live || !self.was_published(commit.transaction, session) {
+                    if concern != Concern::Live || is_told(session) {
                         all.entry(session).or_default().take(concern, write);
                     }
                 }
+            }
+        }
+        for (place, sessions) in gone {
+            for session in sessions {
+                all.entry(session).or_default().gone.insert(place.clone());
             }
         }
         for target in turnover.changed.into_values().flatten() {
@@ -57,7 +70,7 @@ impl Gateway {
                 touched(&mut all, target).queries.insert(target.subscription);
             }
         }
-        for target in turnover.left {
+        for target in turnover.left.into_values().flatten() {
             if self.subscription(target).standing == Standing::Live {
                 touched(&mut all, target).has_left = true;
             }
@@ -73,6 +86,35 @@ impl Gateway {
             }
         }
         all
+    }
+
+    /// The rows that have left all live interests of a user's session, where a rule says what it may see. Nobody is told whether the rule has hidden it, nor
+    /// what was written in it.
+    fn gone(&self, turnover: &Turnover) -> BTreeMap<Place, BTreeSet<SessionId>> {
+        let mut gone: BTreeMap<Place, BTreeSet<SessionId>> = BTreeMap::new();
+        if self.settings.broken == Broken::TellTheLeavingChange {
+            return gone;
+        }
+        for (place, left) in &turnover.left {
+            let is_live = |target: &&Target| self.subscription(**target).standing == Standing::Live;
+            let ruled = left.iter().filter(is_live).filter(|target| self.subscription(**target).ruled.is_some());
+            let mut sessions: BTreeSet<SessionId> = ruled.map(|target| target.session).collect();
+            if sessions.is_empty() {
+                continue;
+            }
+            let stayed = turnover.changed.get(place).into_iter().flatten().filter(|target| !left.contains(target));
+            let entered = turnover.entered.get(place).into_iter().flat_map(|(_, targets)| targets);
+            for target in stayed.chain(entered).filter(is_live) {
+                sessions.remove(&target.session);
+            }
+            self.index.matches(&Cell::row(place.0, place.1.clone()), |target| {
+                if is_live(&&target) {
+                    sessions.remove(&target.session);
+                }
+            });
+            gone.insert(place.clone(), sessions);
+        }
+        gone
     }
 
     /// What a change is to the sessions that have an interest in it: the same once, however many interests include it.

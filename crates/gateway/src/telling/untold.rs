@@ -106,20 +106,21 @@ impl Gateway {
 impl Touched {
     /// Whether a row enters a query, or leaves one.
     fn moves_rows(&self) -> bool {
-        self.has_left || !self.entered.is_empty()
+        self.has_left || !self.entered.is_empty() || !self.gone.is_empty()
     }
 
     /// Takes what comes behind it.
     fn append(&mut self, later: Touched) {
-        let Touched { changes, entered, has_left, queries, loads } = later;
+        let Touched { changes, entered, has_left, gone, queries, loads } = later;
         assert!(!self.moves_rows() && loads.is_empty(), "what comes behind can be told with it");
         self.changes.extend(changes);
         self.queries.extend(queries);
-        (self.entered, self.has_left) = (entered, has_left);
+        (self.entered, self.has_left, self.gone) = (entered, has_left, gone);
     }
 
     fn size(&self) -> usize {
         let changes = self.changes.iter().map(size::write).sum::<usize>();
-        changes + self.entered.iter().map(size::row_snapshot).sum::<usize>()
+        let gone = self.gone.iter().map(|(_, key)| 8 + key.as_bytes().len()).sum::<usize>();
+        changes + self.entered.iter().map(size::row_snapshot).sum::<usize>() + gone
     }
 }

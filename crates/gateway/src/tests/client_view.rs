@@ -1,7 +1,7 @@
 //! What a client makes of its advances: rows that are held because something that it is subscribed to selects them. It evaluates queries itself.
 //!
 //! Invariant, asserted: a change is told only of a row that the client holds whole, or that lies in a range to which it is subscribed, or of a cell to which
-//! it is.
+//! it is. Of a row with such a cell, any change may be told to a user to whom a rule applies.
 
 use std::collections::BTreeMap;
 
@@ -82,15 +82,35 @@ impl ClientView {
                 row.apply(write.cell.column, &write.operation).expect("one type a column");
             } else {
                 let was_left = self.left.iter().any(|own| own.includes(&write.cell));
-                assert!(is_cell || was_left, "a change of what is not held: {write:?}");
+                let is_of_row = self.asked.values().any(|own| is_cell_of(own, &place));
+                assert!(is_cell || was_left || is_of_row, "a change of what is not held: {write:?}");
             }
         }
         for row in parts.iter().flat_map(|part| &part.entered) {
-            self.rows.insert((row.table, row.key.clone()), row.row.clone());
+            let place = (row.table, row.key.clone());
+            for (name, own) in &mut self.cells {
+                if let Interest::Cell(cell) = &self.asked[name]
+                    && is_cell_of(&self.asked[name], &place)
+                {
+                    *own = row.row.with_only(cell.column);
+                }
+            }
+            self.rows.insert(place, row.row.clone());
+        }
+        for gone in parts.iter().flat_map(|part| &part.gone) {
+            let place = (gone.table, gone.key.clone());
+            self.rows.remove(&place);
+            for (name, own) in &mut self.cells {
+                if is_cell_of(&self.asked[name], &place) {
+                    *own = Row::default();
+                }
+            }
         }
         for snapshot in parts.iter().flat_map(|part| &part.snapshots) {
             // One that was left meanwhile may still be answered.
             let Some(asked) = self.asked.get(&snapshot.subscription) else { continue };
+            let answered = self.interests.get(&snapshot.subscription).cloned().flatten();
+            let asked = answered.as_ref().unwrap_or(asked);
             let interest = match (asked, &snapshot.reaches) {
                 (Interest::Query(query), Some(range)) => Interest::Query(query.with_range((**range).clone()).into()),
                 (asked, _) => asked.clone(),
@@ -136,6 +156,10 @@ impl ClientView {
         let own = self.rows.iter().filter(|(place, row)| selects(interest, place, row));
         own.map(|((_, key), row)| (key.clone(), row.clone())).collect()
     }
+}
+
+fn is_cell_of(interest: &Interest, (table, key): &(TableId, RowKey)) -> bool {
+    matches!(interest, Interest::Cell(cell) if cell.table == *table && cell.row == *key)
 }
 
 fn selects(interest: &Interest, (table, key): &(TableId, RowKey), row: &Row) -> bool {

@@ -76,6 +76,15 @@ pub struct Advance {
     pub members: Vec<LogMembers>,
     /// How far the outboxes of data centres are seen with this advance and those before it, where that has changed.
     pub clock: Clock,
+    /// Rows that are in no interest of the session any more, as of `to`; they come after `changes`. Nothing of what was written in them is told.
+    pub gone: Vec<GoneRow>,
+}
+
+/// A row that a client holds no more: it is out of its user's sight, or has left all that its user asked for.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct GoneRow {
+    pub table: TableId,
+    pub key: RowKey,
 }
 
 /// An interest that is not subscribed to, although it was asked for.

@@ -8,7 +8,7 @@ use crate::encoding::{Reader, Writer, required, row_key};
 use crate::generated::proto::{self, advance::Delivered, outcome::Verdict as Field};
 use crate::limits::REASON;
 use crate::message::{
-    Advance, Declination, Declined, Outcome, Rejection, RowSnapshot, Snapshot, SubscriptionId, Verdict,
+    Advance, Declination, Declined, GoneRow, Outcome, Rejection, RowSnapshot, Snapshot, SubscriptionId, Verdict,
 };
 
 use super::log_members;
@@ -32,6 +32,7 @@ pub(super) fn write(advance: &Advance, writer: &mut Writer) -> proto::Advance {
         is_owed: advance.is_owed,
         members: advance.members.iter().map(|members| log_members::write(members, writer)).collect(),
         clock: write_clock(&advance.clock, writer),
+        gone: write_gone(&advance.gone),
     }
 }
 
@@ -53,7 +54,27 @@ pub(super) fn read(advance: proto::Advance, reader: &mut Reader) -> Result<Advan
     let members = advance.members.into_iter().map(|members| log_members::read(members, reader));
     let members = members.collect::<Result<_, _>>()?;
     let (more, is_owed, clock) = (advance.more, advance.is_owed, read_clock(advance.clock, reader)?);
-    Ok(Advance { to, more, changes, snapshots, outcomes, declined, entered, delivered, is_owed, members, clock })
+    let gone = read_gone(advance.gone)?;
+    Ok(Advance { to, more, changes, snapshots, outcomes, declined, entered, delivered, is_owed, members, clock, gone })
+}
+
+fn write_gone(gone: &[GoneRow]) -> Vec<proto::GoneRow> {
+    let before = [0].into_iter().chain(gone.iter().map(|own| own.table.0));
+    let written = gone
+        .iter()
+        .zip(before)
+        .map(|(own, before)| proto::GoneRow { table_change: own.table.0 ^ before, key: own.key.as_bytes().to_vec() });
+    written.collect()
+}
+
+fn read_gone(gone: Vec<proto::GoneRow>) -> Result<Vec<GoneRow>, DecodeError> {
+    let mut table = 0;
+    let mut read = Vec::with_capacity(gone.len());
+    for own in gone {
+        table ^= own.table_change;
+        read.push(GoneRow { table: TableId(table), key: row_key(&own.key)? });
+    }
+    Ok(read)
 }
 
 pub(crate) fn write_snapshot(snapshot: &Snapshot, writer: &mut Writer) -> proto::Snapshot {

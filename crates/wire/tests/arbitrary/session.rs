@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use iolite_values::{Attempt, ClientId, Counter, Decision, Id, LaneNumber, LogId, SchemaHash, StoreIncarnation};
 use iolite_wire::message::{
-    Advance, Declination, Declined, First, FromClient, FromGateway, Goodbye, GoodbyeReason, Hello, LogHash, LogMembers,
-    LogPart, Outcome, ProtocolVersion, Rejection, Resume, RowSnapshot, Snapshot, Submit, Subscribe, SubscriptionId,
-    Verdict, Welcome,
+    Advance, Declination, Declined, First, FromClient, FromGateway, GoneRow, Goodbye, GoodbyeReason, Hello, LogHash,
+    LogMembers, LogPart, Outcome, ProtocolVersion, Rejection, Resume, RowSnapshot, Snapshot, Submit, Subscribe,
+    SubscriptionId, Verdict, Welcome,
 };
 use proptest::collection::{btree_map, btree_set, vec};
 use proptest::option;
@@ -146,9 +146,10 @@ fn log_members() -> impl Strategy<Value = LogMembers> {
 fn advance() -> impl Strategy<Value = Advance> {
     let parts =
         (timestamp(), any::<bool>(), writes(), vec(snapshot(), 0..3), vec(outcome(), 0..3), vec(declined(), 0..3));
-    let entered = vec(row_snapshot(), 0..3);
-    (parts, entered, option::of(timestamp()), vec(log_members(), 0..2), super::centres::clock()).prop_map(
-        |(parts, entered, delivered, members, clock)| {
+    let gone = vec(row_snapshot().prop_map(|row| GoneRow { table: row.table, key: row.key }), 0..3);
+    let rows = (vec(row_snapshot(), 0..3), gone);
+    (parts, rows, option::of(timestamp()), vec(log_members(), 0..2), super::centres::clock()).prop_map(
+        |(parts, (entered, gone), delivered, members, clock)| {
             let (to, more, changes, snapshots, outcomes, declined) = parts;
             Advance {
                 to,
@@ -162,6 +163,7 @@ fn advance() -> impl Strategy<Value = Advance> {
                 is_owed: more,
                 members,
                 clock,
+                gone,
             }
         },
     )

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use iolite_values::{AnyOf, ColumnId, Condition, Direction, Field, Interest, KeyRange, Query, Read, Test, Value};
-use iolite_wire::message::{Advance, First, FromClient, FromGateway, RowSnapshot, Snapshot, Subscribe, SubscriptionId};
+use iolite_wire::message::{
+    Advance, First, FromClient, FromGateway, GoneRow, RowSnapshot, Snapshot, Subscribe, SubscriptionId,
+};
 
 use super::values::{every_state, key, ranges, submit, table, time};
 use crate::decoders::Content;
@@ -49,6 +51,11 @@ fn answer() -> Content {
     Content::FromGateway(vec![FromGateway::Advance(Advance { to: time(9), snapshots, entered, ..Advance::default() })])
 }
 
+fn gone() -> Content {
+    let gone = ["chair", "table"].map(|name| GoneRow { table: table(), key: key(name) }).to_vec();
+    Content::FromGateway(vec![FromGateway::Advance(Advance { to: time(9), gone, ..Advance::default() })])
+}
+
 pub fn all() -> Vec<(&'static str, &'static str, Content)> {
     let every = || Query::all(table(), false);
     let conditions = every_test().into_iter().map(|test| Condition { field: field(), test }).collect();
@@ -74,5 +81,6 @@ pub fn all() -> Vec<(&'static str, &'static str, Content)> {
         }),
         ("query_alternative", "an alternative of two conditions, and one of one", subscribes(vec![alternative])),
         ("key_bounds", "an answer that reaches to a row, and a row that came in", answer()),
+        ("gone_row", "two rows that are out of sight", gone()),
     ]
 }

@@ -10,6 +10,7 @@ use iolite_store::Commit;
 use iolite_values::{KnownRow, Read, Row, Write, disturbs};
 
 use super::{Followed, Place, Queries, QueryId, apply_all, whole_after};
+use crate::SessionId;
 use crate::following::index::Target;
 
 /// The changes of rows that queries may concern.
@@ -21,11 +22,33 @@ pub struct Turnover {
     /// Every change of these rows.
     pub changed: BTreeMap<Place, BTreeSet<Target>>,
     /// To whom these rows are answers of some query no longer.
-    pub left: BTreeSet<Target>,
+    pub left: BTreeMap<Place, BTreeSet<Target>>,
     /// These rows whole.
     pub entered: BTreeMap<Place, (Row, BTreeSet<Target>)>,
     /// That they lack this row no longer: it has entered, or is no answer.
     pub found: BTreeSet<(Target, Place)>,
+}
+
+impl Turnover {
+    /// Takes out what concerns one session.
+    pub fn take_of(&mut self, session: SessionId) -> Turnover {
+        let is_of_it = |target: &Target| target.session == session;
+        let split =
+            |who: &mut BTreeSet<Target>| -> BTreeSet<Target> { who.extract_if(.., |own| is_of_it(own)).collect() };
+        let mut taken = Turnover::default();
+        for (all, own) in [(&mut self.changed, &mut taken.changed), (&mut self.left, &mut taken.left)] {
+            for (place, who) in all.iter_mut() {
+                own.insert(place.clone(), split(who));
+            }
+            all.retain(|_, who| !who.is_empty());
+        }
+        for (place, (row, who)) in &mut self.entered {
+            taken.entered.insert(place.clone(), (row.clone(), split(who)));
+        }
+        self.entered.retain(|_, (_, who)| !who.is_empty());
+        self.found.retain(|(target, _)| !is_of_it(target));
+        taken
+    }
 }
 
 impl Queries {
@@ -115,7 +138,7 @@ impl Queries {
                 None => apply_all(row, writes.iter().filter(|write| own.columns.contains(&write.cell.column))),
             }
             if !own.query.selects(&place.1, whole.as_ref().unwrap_or(row)) {
-                turnover.left.extend(own.followers.iter().copied());
+                turnover.left.entry(place.clone()).or_default().extend(own.followers.iter().copied());
                 left.push(*id);
             }
         }

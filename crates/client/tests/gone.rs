@@ -1,0 +1,174 @@
+//! Rows that go out of their user's sight: they leave every view, every tab and the disk at once, whatever they hold.
+
+mod harness;
+
+use std::ops::Bound;
+
+use harness::tab::{Tab, exchange};
+use harness::{Harness, Stop, at, key, note_row, notes, title_put};
+use iolite_client::{Transaction, View};
+use iolite_machine::Machine;
+use iolite_values::{
+    Attempt, Counter, Direction, Field, IndexRange, KeyRange, Operation, Query, RowKey, TableId, Value, Write,
+};
+use iolite_wire::message::{Advance, GoneRow, Outcome, Verdict};
+
+const SECRET: &str = "nobody else may see this";
+
+fn gone(table: TableId, id: i64) -> Vec<GoneRow> {
+    vec![GoneRow { table, key: key(id) }]
+}
+
+fn of_range(tx: &mut Transaction<'_>) -> Result<Vec<RowKey>, Stop> {
+    Ok(tx.range(notes(), &KeyRange::all(), None, false)?.into_iter().map(|(key, _)| key).collect())
+}
+
+fn all_notes() -> Query {
+    Query::all(notes(), false)
+}
+
+fn of_query(tx: &mut Transaction<'_>) -> Result<Vec<RowKey>, Stop> {
+    Ok(tx.query(&all_notes(), Direction::Ascending, None)?.into_iter().map(|(key, _)| key).collect())
+}
+
+fn is_on_disk(harness: &Harness) -> bool {
+    harness.storage.values().any(|value| value.windows(SECRET.len()).any(|part| part == SECRET.as_bytes()))
+}
+
+/// What a reaction saw last.
+type Seen<T> = std::rc::Rc<std::cell::RefCell<Vec<T>>>;
+
+fn watch<T: 'static>(
+    harness: &mut Harness,
+    view: View,
+    read: impl Fn(&mut Transaction<'_>) -> Result<T, Stop> + 'static,
+) -> Seen<T> {
+    let seen = Seen::default();
+    let log = seen.clone();
+    harness.react(view, move |tx| {
+        let value = read(tx)?;
+        log.borrow_mut().push(value);
+        Ok(())
+    });
+    seen
+}
+
+fn last<T: Clone>(seen: &Seen<T>) -> T {
+    seen.borrow().last().cloned().expect("it ran")
+}
+
+#[test]
+fn a_row_that_is_gone_leaves_ranges_queries_and_the_disk() {
+    for read in [of_range, of_query] {
+        let mut harness = Harness::new();
+        harness.connect();
+        let seen = watch(&mut harness, View::Optimistic, read);
+        harness.load(10, &[(notes(), key(1), note_row(SECRET, 1)), (notes(), key(2), note_row("open", 1))]);
+        assert_eq!(last(&seen), [key(1), key(2)]);
+        assert!(is_on_disk(&harness));
+        harness.advance(Advance { to: at(20), gone: gone(notes(), 1), ..Advance::default() });
+        assert_eq!(last(&seen), [key(2)]);
+        assert!(!is_on_disk(&harness), "the disk keeps nothing of it");
+        harness.client.validate();
+        assert!(harness.take_subscribed(false).is_empty(), "what is followed stays followed");
+        let mut again = harness.reopened();
+        assert_eq!(last(&watch(&mut again, View::Optimistic, read)), [key(2)]);
+    }
+}
+
+#[test]
+fn a_cell_of_it_reads_as_one_of_a_row_that_is_not_there() {
+    let mut harness = Harness::new();
+    harness.connect();
+    let seen = watch(&mut harness, View::Optimistic, |tx| Ok(tx.row(notes(), &key(1))?.is_some()));
+    harness.load(10, &[(notes(), key(1), note_row(SECRET, 1))]);
+    assert!(last(&seen));
+    harness.advance(Advance { to: at(20), gone: gone(notes(), 1), ..Advance::default() });
+    assert!(!last(&seen));
+    harness.client.validate();
+}
+
+#[test]
+fn one_that_comes_back_in_sight_is_there_again() {
+    let mut harness = Harness::new();
+    harness.connect();
+    let (range, query) =
+        (watch(&mut harness, View::Optimistic, of_range), watch(&mut harness, View::Optimistic, of_query));
+    harness.load(10, &[(notes(), key(1), note_row(SECRET, 1))]);
+    harness.advance(Advance { to: at(20), gone: gone(notes(), 1), ..Advance::default() });
+    let row = iolite_wire::message::RowSnapshot { table: notes(), key: key(1), row: note_row("news", 1) };
+    harness.advance(Advance { to: at(30), entered: vec![row], ..Advance::default() });
+    assert_eq!((last(&range), last(&query)), (vec![key(1)], vec![key(1)]));
+    harness.client.validate();
+}
+
+#[test]
+fn tabs_that_follow_lose_it_too() {
+    let mut leader = Harness::new();
+    leader.connect();
+    let mut tabs = [Tab::new(1, leader.now)];
+    let seen = tabs[0].watch(View::Optimistic, of_range);
+    exchange(&mut leader, &mut tabs);
+    leader.load(10, &[(notes(), key(1), note_row(SECRET, 1)), (notes(), key(2), note_row("open", 1))]);
+    exchange(&mut leader, &mut tabs);
+    assert_eq!(last(&seen), [key(1), key(2)]);
+    leader.advance(Advance { to: at(20), gone: gone(notes(), 1), ..Advance::default() });
+    exchange(&mut leader, &mut tabs);
+    assert_eq!(last(&seen), [key(2)]);
+}
+
+#[test]
+fn a_pending_mutation_on_it_runs_again_without_it() {
+    let mut harness = Harness::new();
+    harness.mutator("retitle", |tx| match tx.row(notes(), &key(1))? {
+        Some(_) => Ok(tx.write(title_put(1, "mine").cell, title_put(1, "mine").operation)?),
+        None => Err(Stop::Abort("it is not there")),
+    });
+    harness.connect();
+    let seen = watch(&mut harness, View::Optimistic, of_range);
+    harness.load(10, &[(notes(), key(1), note_row(SECRET, 1))]);
+    harness.mutate("retitle");
+    harness.advance(Advance { to: at(20), gone: gone(notes(), 1), ..Advance::default() });
+    assert_eq!(last(&seen), Vec::<RowKey>::new());
+    assert!(!is_on_disk(&harness));
+}
+
+const SEATS: &str = r#"{"tables":{"seats":{"columns":{"id":{"type":"int"},"by":{"type":"string","optional":true},
+    "votes":{"type":"counter"}},"key":["id"],"live":true,"delivered":true,"indexes":{"by":["by"]}}}}"#;
+
+/// The delivered view shows rows as they were before the first own commit that is not delivered. It shows nothing of what has gone since.
+#[test]
+fn the_delivered_view_does_not_show_it_as_it_was() {
+    let seats = TableId::of("seats");
+    let mut harness = Harness::with_schema(SEATS);
+    let votes =
+        move |id: i64| iolite_values::Cell { table: seats, row: key(id), column: iolite_values::ColumnId::of("votes") };
+    harness.mutator("vote", move |tx| Ok(tx.write(votes(1), Operation::Add(1))?));
+    harness.connect();
+    let seen = watch(&mut harness, View::Delivered, move |tx| {
+        Ok(tx.range(seats, &KeyRange::all(), None, false)?.into_iter().map(|(key, _)| key).collect::<Vec<_>>())
+    });
+    let by = Field::Cell { column: iolite_values::ColumnId::of("by"), absent: Value::Null };
+    let range = IndexRange::new(&[Value::from("ann")], Bound::Unbounded, Bound::Unbounded).range;
+    let query = Query { index: vec![by], range, ..Query::all(seats, true) };
+    let taken = watch(&mut harness, View::Delivered, move |tx| {
+        Ok(tx.query(&query, Direction::Ascending, None)?.into_iter().map(|(key, _)| key).collect::<Vec<_>>())
+    });
+    let column = |name: &str, state| (iolite_values::ColumnId::of(name), state);
+    let row = || {
+        let by = column("by", iolite_values::CellState::Scalar(Value::from("ann")));
+        iolite_values::Row::from_parts(false, [column("votes", iolite_values::CellState::Counter(0)), by])
+    };
+    harness.load(10, &[(seats, key(1), row()), (seats, key(2), row())]);
+    let counter: Counter = harness.mutate("vote");
+    let outcome = Outcome { counter, attempt: Attempt(1), verdict: Verdict::Committed(at(20)) };
+    let changes = [1, 2].map(|id| Write { cell: votes(id), operation: Operation::Add(1) }).to_vec();
+    harness.advance(Advance { to: at(20), changes, outcomes: vec![outcome], ..Advance::default() });
+    assert_eq!(last(&seen), [key(1), key(2)], "it shows them as they were");
+    harness.advance(Advance { to: at(30), gone: gone(seats, 2), ..Advance::default() });
+    assert_eq!((last(&seen), last(&taken)), (vec![key(1)], vec![key(1)]));
+    harness.client.validate();
+    harness.advance(Advance { to: at(40), delivered: Some(at(40)), ..Advance::default() });
+    assert_eq!((last(&seen), last(&taken)), (vec![key(1)], vec![key(1)]));
+    harness.client.validate();
+}

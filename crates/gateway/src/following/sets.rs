@@ -1,0 +1,251 @@
+//! Key sets: the rows by which read rules say what a user may see, as the rows of `members` that are the user's own.
+//!
+//! A set is a query of the gateway itself, one for each user and set, followed like any other as long as a session needs it.
+//! Invariants: a set that is known is as of the feed's position. Who asks for something that rests on a set is not answered before the set is known. When a
+//! set changes, its sessions are told nothing by the set as it was.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use iolite_machine::Now;
+use iolite_rights::{Needs, RowName, Rows};
+use iolite_store::{Commit, ReadLimit, ReadReply, Request, RequestId, TooOld};
+use iolite_values::{Interest, Query, Row, RowKey, Write};
+use iolite_wire::message::SubscriptionId;
+
+use crate::following::answer::Answer;
+use crate::following::index::Target;
+use crate::following::queries::{Turnover, apply_all};
+use crate::following::reading::{Extent, Wanted};
+use crate::interface::Broken;
+use crate::sessions::farewell::Farewell;
+use crate::store::Purpose;
+use crate::{Gateway, SessionId, limits};
+
+/// The gateway itself follows the queries of key sets. No host names a session so.
+const OWN: SessionId = SessionId(u64::MAX);
+
+/// All key sets that sessions need.
+#[derive(Debug, Default)]
+pub struct KeySets {
+    numbers: BTreeMap<Arc<Query>, SubscriptionId>,
+    sets: BTreeMap<SubscriptionId, KeySet>,
+    last: u32,
+}
+
+#[derive(Debug)]
+struct KeySet {
+    query: Arc<Query>,
+    rows: State,
+    users: BTreeSet<SessionId>,
+}
+
+#[derive(Debug)]
+enum State {
+    /// The store keeps nothing as old as the feed's position: it is read when the feed has moved on.
+    Early,
+    /// With what was written since in rows that it may have.
+    Reading(RequestId, Vec<Write>),
+    Known(BTreeMap<RowKey, Row>),
+}
+
+impl KeySets {
+    /// Whether a user has more rows of a set than a set may have. It has no answers then.
+    pub fn is_too_large(&self, query: &Query) -> bool {
+        self.known(query).is_some_and(|rows| rows.len() > limits::SET_KEYS_MAX)
+    }
+
+    fn known(&self, query: &Query) -> Option<&BTreeMap<RowKey, Row>> {
+        match &self.sets.get(self.numbers.get(query)?)?.rows {
+            State::Known(rows) => Some(rows),
+            State::Early | State::Reading(..) => None,
+        }
+    }
+
+    /// How many follow a query.
+    pub fn followers(&self) -> usize {
+        self.sets.values().filter(|own| matches!(own.rows, State::Known(_))).count()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.sets.is_empty()
+    }
+
+    pub fn validate(&self, is_open: impl Fn(SessionId) -> bool) {
+        assert_eq!(self.numbers.len(), self.sets.len(), "sets have names");
+        let users = self.sets.values().map(|own| &own.users);
+        assert!(users.clone().all(|users| !users.is_empty()), "no set is kept for nobody");
+        assert!(users.flatten().all(|id| is_open(*id)), "who needs a set is there");
+    }
+
+    /// Changes the rows that are known. Returns the sessions whose sets have changed.
+    fn change(&mut self, commits: &[Commit], turnover: &Turnover) -> BTreeSet<SessionId> {
+        let mut changed = BTreeSet::new();
+        let writes = commits.iter().flat_map(|commit| commit.writes.iter());
+        for own in self.sets.values_mut() {
+            if let State::Reading(_, since) = &mut own.rows {
+                let query = &own.query;
+                let is_of_it = |write: &&Write| write.cell.table == query.table && query.keys.contains(&write.cell.row);
+                since.extend(writes.clone().filter(is_of_it).cloned());
+            }
+        }
+        let moved = turnover.changed.iter().flat_map(|(place, who)| who.iter().map(move |target| (place, target)));
+        for (place, target) in moved {
+            let Some((query, rows, users)) = self.known_mut(*target) else { continue };
+            let of_row = writes.clone().filter(|own| (own.cell.table, &own.cell.row) == (place.0, &place.1));
+            let Some(row) = rows.get_mut(&place.1) else { continue };
+            apply_all(row, of_row);
+            if !query.selects(&place.1, row) {
+                rows.remove(&place.1);
+            }
+            changed.extend(users.iter().copied());
+        }
+        let entered =
+            turnover.entered.iter().flat_map(|(place, (row, who))| who.iter().map(move |own| (place, row, own)));
+        for (place, row, target) in entered {
+            let Some((_, rows, users)) = self.known_mut(*target) else { continue };
+            rows.insert(place.1.clone(), row.clone());
+            changed.extend(users.iter().copied());
+        }
+        changed
+    }
+
+    #[expect(clippy::type_complexity, reason = "three parts of one set, borrowed at once")]
+    fn known_mut(&mut self, target: Target) -> Option<(&Query, &mut BTreeMap<RowKey, Row>, &BTreeSet<SessionId>)> {
+        let own = self.sets.get_mut(&target.subscription).filter(|_| target.session == OWN)?;
+        match &mut own.rows {
+            State::Known(rows) => Some((&own.query, rows, &own.users)),
+            State::Early | State::Reading(..) => None,
+        }
+    }
+
+    fn number_of(&self, request: RequestId) -> Option<SubscriptionId> {
+        let is_it = |own: &KeySet| matches!(own.rows, State::Reading(id, _) if id == request);
+        self.sets.iter().find(|(_, own)| is_it(own)).map(|(number, _)| *number)
+    }
+}
+
+impl Rows for KeySets {
+    /// Read rules look at no rows but those of sets.
+    fn row(&self, _row: &RowName) -> Option<Cow<'_, Row>> {
+        None
+    }
+
+    fn answers(&self, query: &Query) -> Option<Vec<(RowKey, Cow<'_, Row>)>> {
+        let rows = self.known(query).filter(|rows| rows.len() <= limits::SET_KEYS_MAX)?.iter();
+        Some(rows.map(|(key, row)| (key.clone(), Cow::Borrowed(row))).collect())
+    }
+}
+
+fn target_of(number: SubscriptionId) -> Target {
+    Target { session: OWN, subscription: number }
+}
+
+impl Gateway {
+    /// A session needs these sets from now on.
+    pub(crate) fn need_sets(&mut self, id: SessionId, needs: &Needs) {
+        for query in &needs.sets {
+            let all = &mut self.sets;
+            if let Some(own) = all.numbers.get(query).and_then(|number| all.sets.get_mut(number)) {
+                own.users.insert(id);
+                continue;
+            }
+            all.last += 1;
+            let number = SubscriptionId(all.last);
+            let own = KeySet { query: Arc::clone(query), rows: State::Early, users: BTreeSet::from([id]) };
+            all.numbers.insert(Arc::clone(query), number);
+            all.sets.insert(number, own);
+            self.read_set(number);
+        }
+    }
+
+    /// A session has ended, or needs no set any more. Sets that nobody needs are forgotten.
+    pub(crate) fn leave_sets(&mut self, id: SessionId) {
+        let left = self
+            .sets
+            .sets
+            .iter_mut()
+            .filter_map(|(number, own)| (own.users.remove(&id) && own.users.is_empty()).then_some(*number));
+        for number in left.collect::<Vec<_>>() {
+            let Some(gone) = self.sets.sets.remove(&number) else { continue };
+            self.sets.numbers.remove(&gone.query);
+            match gone.rows {
+                State::Early => {}
+                State::Reading(request, _) => self.give_up([request]),
+                State::Known(_) => self.queries.unfollow(&gone.query, target_of(number)),
+            }
+        }
+    }
+
+    fn read_set(&mut self, number: SubscriptionId) {
+        let at = self.position();
+        let Some(own) = self.sets.sets.get(&number) else { return };
+        let interest = Interest::Query(Arc::clone(&own.query));
+        // One more than it may have tells that it has too many.
+        let limit = ReadLimit { rows: limits::SET_KEYS_MAX + 1, ..ReadLimit::NONE };
+        let request = self.ask(Purpose::Set, Request::ReadAt { interest, at, limit });
+        if let Some(own) = self.sets.sets.get_mut(&number) {
+            own.rows = State::Reading(request, Vec::new());
+        }
+    }
+
+    pub(crate) fn on_set(&mut self, now: Now, request: RequestId, reply: Result<ReadReply, TooOld>) {
+        let Some(number) = self.sets.number_of(request) else { return };
+        let position = self.position();
+        let Some(own) = self.sets.sets.get_mut(&number) else { return };
+        let State::Reading(_, since) = std::mem::replace(&mut own.rows, State::Early) else { return };
+        let rows = match reply {
+            Ok(reply) => reply.rows,
+            Err(TooOld { low_watermark }) if low_watermark <= position => return self.read_set(number),
+            Err(TooOld { .. }) => return,
+        };
+        let wanted = Wanted { subscription: number, rows, extent: Extent::All };
+        let answer = Answer::new(&own.query, wanted, &since);
+        if !answer.is_whole() {
+            return self.read_set(number);
+        }
+        let (query, rows, users) = (Arc::clone(&own.query), answer.rows().clone(), own.users.clone());
+        own.rows = State::Known(rows.clone());
+        self.queries.follow(&query, target_of(number), &rows, &BTreeSet::new());
+        for id in users {
+            self.go_on_subscribing(now, id);
+            self.review(id);
+            self.finish_loads(now, id);
+        }
+    }
+
+    /// The store cannot read a set: who needs it begins anew.
+    pub(crate) fn on_set_refused(&mut self, request: RequestId, problem: &str) {
+        if let Some(number) = self.sets.number_of(request) {
+            self.give_up_set(target_of(number), problem);
+        }
+    }
+
+    /// Ends the sessions that need a set of which nobody can say what it has. False: this is no set.
+    pub(crate) fn give_up_set(&mut self, target: Target, problem: &str) -> bool {
+        let users = self.sets.sets.get(&target.subscription).map(|own| own.users.clone()).unwrap_or_default();
+        if target.session == OWN {
+            users.into_iter().for_each(|id| self.end(id, &Farewell::Unavailable(problem.to_owned())));
+        }
+        target.session == OWN
+    }
+
+    /// Takes what a segment does to the sets out of what it does to sessions. Returns the sessions whose sets have changed.
+    pub(crate) fn change_sets(&mut self, commits: &[Commit], turnover: &mut Turnover) -> BTreeSet<SessionId> {
+        if self.sets.is_empty() {
+            return BTreeSet::new();
+        }
+        let own = turnover.take_of(OWN);
+        let changed = self.sets.change(commits, &own);
+        if self.settings.broken == Broken::KeepFollowing { BTreeSet::new() } else { changed }
+    }
+
+    /// Reads the sets that waited for the feed to move on.
+    pub(crate) fn read_early_sets(&mut self) {
+        let early = self.sets.sets.iter().filter(|(_, own)| matches!(own.rows, State::Early));
+        for number in early.map(|(number, _)| *number).collect::<Vec<_>>() {
+            self.read_set(number);
+        }
+    }
+}
