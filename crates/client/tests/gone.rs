@@ -35,7 +35,7 @@ fn is_on_disk(harness: &Harness) -> bool {
     harness.storage.values().any(|value| value.windows(SECRET.len()).any(|part| part == SECRET.as_bytes()))
 }
 
-/// What a reaction saw last.
+/// All that a reaction saw.
 type Seen<T> = std::rc::Rc<std::cell::RefCell<Vec<T>>>;
 
 fn watch<T: 'static>(

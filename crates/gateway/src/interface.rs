@@ -184,7 +184,7 @@ pub enum Broken {
     DeniedNotRecorded,
     /// A row that leaves what a user may see is told by the change that hid it.
     TellTheLeavingChange,
-    /// Who comes back is told only what has changed of what it held, whatever its user may see by now.
+    /// Tells a client that comes back only what has changed of what it held, whatever its user may see by now.
     ResumeWithOldRights,
     /// Goes on with what a user might see before a key set changed.
     KeepFollowing,

@@ -47,7 +47,7 @@ impl Cache {
         rows.into_iter().map(enter).collect()
     }
 
-    /// These rows are in no interest any more, and in no view: somebody else may have hidden them.
+    /// Takes rows out of everything that is held, and out of all views: somebody else may have hidden them.
     pub(crate) fn take_away(&mut self, rows: Vec<GoneRow>) -> Vec<RowId> {
         let take = |GoneRow { table, key }| {
             let id = (table, key);

@@ -111,7 +111,6 @@ impl KeySets {
         changed
     }
 
-    #[expect(clippy::type_complexity, reason = "three parts of one set, borrowed at once")]
     fn known_mut(&mut self, target: Target) -> Option<(&Query, &mut BTreeMap<RowKey, Row>, &BTreeSet<SessionId>)> {
         let own = self.sets.get_mut(&target.subscription).filter(|_| target.session == OWN)?;
         match &mut own.rows {

@@ -19,13 +19,13 @@ use crate::sessions::farewell::Farewell;
 use crate::sessions::session::{Flow, Standing};
 use crate::{Gateway, SessionId, limits};
 
-/// What of an interest a user may see.
+/// As much of an interest as a user may see.
 pub enum Sight {
     /// All of it, whatever rows there will be: no rule looks at them.
     All,
     /// As much as this. It is a query, unless the rule lets the user see all of it now.
     Part(Interest),
-    /// It cannot be had. The sentence is for the app.
+    /// The interest cannot be had. The sentence is for the app.
     Declined(String),
     /// Some sets have to be known first.
     Waits(Needs),
@@ -34,15 +34,15 @@ pub enum Sight {
 /// The rule of an interest.
 #[derive(Clone, Debug)]
 pub struct Ruled {
-    /// What the client has subscribed to, as far as it was answered.
+    /// As the client has subscribed to it, as far as it was answered.
     pub asked: Interest,
-    /// So much of it was asked for first, if all of it was sent because it was no more.
+    /// How much was asked for first, if all of it was sent because it was no more.
     pub first: Option<First>,
     /// Whether the client holds nothing of it, or what other rights let its user see: it is read whole.
     pub is_stale: bool,
 }
 
-/// What a client says of its interests while the sets are read that an earlier one of them waits for.
+/// A message about interests that came while the sets are read that an earlier one waits for.
 #[derive(Clone, Debug)]
 pub enum PutOff {
     Subscribe(Subscribe),
@@ -50,7 +50,7 @@ pub enum PutOff {
 }
 
 impl Gateway {
-    /// What of an interest may be seen, now.
+    /// As much of an interest as may be seen now.
     pub(crate) fn sight(&self, identity: &Identity, interest: &Interest) -> Sight {
         let (Some(rights), Identity::User(user)) = (self.catalog.rights(), identity) else { return Sight::All };
         let schema = self.catalog.schema();

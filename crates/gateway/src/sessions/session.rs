@@ -83,7 +83,7 @@ pub struct Open {
     pub untold: Untold,
     /// Whether its client may have commits that were made before the session.
     pub has_past: bool,
-    /// What its client said of its interests, and waits for key sets.
+    /// Messages about interests that wait for key sets.
     pub put_off: VecDeque<PutOff>,
     /// Whether the next advance tells up to where its client's commits are delivered.
     pub delivered_due: bool,
@@ -107,7 +107,7 @@ pub enum Flow {
 
 #[derive(Clone, Debug)]
 pub struct Subscription {
-    /// What is followed. Of a query of which not all was asked for: as it was asked for until it is answered, and then as far as the answer reached.
+    /// The interest that is followed. Of a query of which not all was asked for: as it was asked for until it is answered, and then as far as the answer reached.
     pub interest: Interest,
     /// Only so much of it is wanted, and was not answered yet.
     pub first: Option<First>,
@@ -173,7 +173,7 @@ impl Session {
 }
 
 impl Subscription {
-    /// What its client has asked for.
+    /// The interest that its client has asked for.
     pub fn asked(&self) -> &Interest {
         self.ruled.as_ref().map_or(&self.interest, |ruled| &ruled.asked)
     }
@@ -183,7 +183,7 @@ impl Subscription {
         self.ruled.as_ref().is_some_and(|ruled| ruled.is_stale)
     }
 
-    /// It is told as far as the answer reaches.
+    /// Notes that it was told, as far as the answer reaches.
     fn answered(&mut self) {
         let first = self.first.take();
         let Some(ruled) = &mut self.ruled else {

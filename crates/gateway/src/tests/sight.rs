@@ -83,7 +83,7 @@ fn in_words(advance: &Advance) -> String {
     words.join(", ")
 }
 
-/// What a session was told, once the store has answered everything.
+/// All that a session was told, once the store has answered everything.
 fn heard(world: &mut World, session: u64) -> Vec<String> {
     world.answer_all();
     let advances = world.take().into_iter().filter_map(|said| match said {
@@ -343,7 +343,7 @@ fn claims_that_a_new_token_has_open_and_close_what_rests_on_them() {
     assert_eq!(heard(&mut world, 1), Vec::<String>::new(), "the same claims change nothing");
 }
 
-/// What each broken gateway gives away.
+/// Each broken gateway gives something away.
 #[test]
 fn broken_gateways_tell_what_is_hidden() {
     let mut leaving = world_of(Broken::TellTheLeavingChange);

@@ -28,6 +28,7 @@ pub const SCHEMA: &str = r#"{"tables":{"t":{"columns":{"id":{"type":"int"},"n":{
 
 /// What left the gateway for sessions, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "tests keep few of them, and take them apart by patterns")]
 pub enum Said {
     To(u64, FromGateway),
     Closed(u64),

@@ -33,8 +33,11 @@ impl Turnover {
     /// Takes out what concerns one session.
     pub fn take_of(&mut self, session: SessionId) -> Turnover {
         let is_of_it = |target: &Target| target.session == session;
-        let split =
-            |who: &mut BTreeSet<Target>| -> BTreeSet<Target> { who.extract_if(.., |own| is_of_it(own)).collect() };
+        let split = |who: &mut BTreeSet<Target>| {
+            let (own, others) = std::mem::take(who).into_iter().partition(is_of_it);
+            *who = others;
+            own
+        };
         let mut taken = Turnover::default();
         for (all, own) in [(&mut self.changed, &mut taken.changed), (&mut self.left, &mut taken.left)] {
             for (place, who) in all.iter_mut() {
