@@ -10,6 +10,7 @@ use iolite_values::{Cell, Counter, Decision, Interest, KeyRange};
 
 use crate::Gateway;
 use crate::following::load::News;
+use crate::following::sight::Sight;
 use crate::interface::BlobLink;
 use crate::sessions::session::Open;
 use crate::store::Purpose;
@@ -76,9 +77,23 @@ impl Gateway {
 
     pub(crate) fn read_cell(&mut self, now: Now, identity: &Identity, link: BlobLink, ticket: Ticket, cell: Cell) {
         let interest = Interest::Range { table: cell.table, range: KeyRange::one(&cell.row) };
-        if self.catalog.schema().check_interest(&interest).is_err() || !self.may_see_all(identity, &interest) {
-            return self.tell_link(now, link, SessionInput::Done(ticket, Done::Cell(None)));
+        let done = |done| SessionInput::Done(ticket, done);
+        if self.catalog.schema().check_interest(&interest).is_err() {
+            return self.tell_link(now, link, done(Done::Cell(None)));
         }
+        // Who may see the row may have its blob. A row that is hidden is none.
+        let interest = match self.sight(identity, &interest) {
+            Sight::All => interest,
+            Sight::Part(part) => part,
+            Sight::Declined(_) => return self.tell_link(now, link, done(Done::Cell(None))),
+            Sight::Waits(needs) => {
+                // It asks again. Its session on `/sync` needs the sets, too, if it shows the row.
+                if let Some(id) = self.client_of_link(link).and_then(|client| self.clients.get(&client).copied()) {
+                    self.need_sets(id, &needs);
+                }
+                return self.tell_link(now, link, done(Done::Unavailable));
+            }
+        };
         let at = self.position();
         let request = self.ask(Purpose::BlobCell, Request::ReadAt { interest, at, limit: ReadLimit::NONE });
         self.blobs.reads.insert(request, CellRead { link, ticket, cell });

@@ -3,22 +3,11 @@
 //! Invariant: no user is served by rights that are not in effect any more. New rights end the sessions of users, which come back and are asked anew.
 
 use iolite_access::Identity;
-use iolite_values::Interest;
 
 use crate::Gateway;
-use crate::following::sight::Sight;
 use crate::sessions::farewell::Farewell;
 
 impl Gateway {
-    /// Whether all of an interest may be seen, whatever rows it has or will have.
-    pub(crate) fn may_see_all(&self, identity: &Identity, interest: &Interest) -> bool {
-        match self.sight(identity, interest) {
-            Sight::All => true,
-            Sight::Part(part) => part == *interest,
-            Sight::Declined(_) | Sight::Waits(_) => false,
-        }
-    }
-
     /// Ends the sessions of all users: there are other rights. They come back.
     pub(crate) fn end_users(&mut self) {
         let is_user = |identity: Option<&Identity>| identity.is_some_and(|own| own.user().is_some());

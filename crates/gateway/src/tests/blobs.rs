@@ -8,7 +8,9 @@ use iolite_blobs::{
     limits::{LEASE_FOR, LEASES_OF_CLIENT_MAX},
     pack,
 };
+use iolite_catalog::Deployment;
 use iolite_machine::WallTime;
+use iolite_rights::{Rights, TableRules};
 use iolite_values::{
     Blob, Cell, ChunkId, ColumnId, Interest, KeyRange, LeaseName, Operation, RowKey, Schema, TableId, Timestamp, Value,
     Write,
@@ -20,7 +22,7 @@ use iolite_wire::message::{FromClient, GoodbyeReason, Hello, ProtocolVersion, Re
 
 use super::real_world::{RealWorld, verdicts};
 use super::world::*;
-use crate::{BlobInput, BlobLink, BlobOutput, BlobRoom, Input};
+use crate::{BlobInput, BlobLink, BlobOutput, BlobRoom, Deploy, DeploymentId, Input};
 
 const PHOTOS: &str = r#"{"tables":{"photos":{"key":["id"],"columns":{"id":{"type":"int"},"photo":{"type":"blob"}}}}}"#;
 
@@ -326,4 +328,33 @@ fn a_sweep_has_the_leases_revoked_that_are_over_so_many_at_a_time() {
     assert_eq!((album.rows(LEASES_TABLE), album.rows(SEALS_TABLE)), (0, 0));
     let position = album.world.gateway.position();
     assert!(matches!(album.submit(insert(1, &photo, position))[..], [(1, Verdict::Conflict(_))]));
+}
+
+#[test]
+fn a_user_reads_the_blobs_of_rows_that_the_user_may_see_and_no_others() {
+    let mut album = Album::new();
+    let photos: Vec<Blob> = [1, 2]
+        .map(|id| {
+            let (photo, _) = album.upload(&content(100_000 + id));
+            let position = album.world.gateway.position();
+            let writes = Submit { ..insert(id as u64, &photo, position) };
+            assert!(matches!(album.submit(writes)[..], [(_, Verdict::Committed(_))]));
+            photo
+        })
+        .into();
+    let read = iolite_rights::row("id").is(iolite_rights::value(1));
+    let rights = Rights::default().table("photos", TableRules::default().read(read));
+    let deployment = Deployment { schema: Schema::from_json(PHOTOS).expect("a good schema"), rights };
+    album.world.input(Input::Deploy(DeploymentId(1), Deploy { deployment, is_plan: false }.into()));
+    album.open(2);
+    let token = format!("{TOKEN} as {{\"sub\":\"ann\"}}");
+    album.say(2, BlobRequest::Hello(BlobHello { token, client: client(2), ..blob_hello() }));
+    let mut gets = |request, id: i64, photo: &Blob| {
+        let tree = BlobTree::of(photo).expect("a tree").tree;
+        let get = BlobGet { request, cell: photo_cell(id), lease: tree.leases()[0], chunk: tree.root()[0].id };
+        album.say(2, BlobRequest::Get(get))
+    };
+    let said = gets(7, 1, &photos[0]);
+    assert!(matches!(said[..], [BlobOutput::Send(BlobReply::Chunk(7, _))]), "{said:?}");
+    assert_eq!(gets(8, 2, &photos[1]), [BlobOutput::Send(BlobReply::Gone(8))]);
 }

@@ -71,6 +71,12 @@ fn both(number: usize) -> Query {
     Query { conditions: [by_state(number).conditions, above(1).conditions].concat(), ..by_state(number) }
 }
 
+/// As a read rule asks for the rooms of a user, far from each other.
+fn of_some_states(number: usize) -> Query {
+    let states = [number, number + 5_000, number + 9_999].map(|own| Value::from(name(own)));
+    Query { conditions: vec![condition("state", Test::OneOf(states.into()))], ..Query::all(TableId::of(TASKS), false) }
+}
+
 /// By two fields, of which one tells them apart.
 fn of_state_and_title(number: usize) -> Query {
     let title = condition("title", Test::Equal(Value::from("same")));
@@ -128,7 +134,7 @@ fn applied(mut row: Row, writes: &[Write]) -> Row {
 
 #[test]
 fn a_changed_row_costs_no_more_for_queries_that_it_does_not_concern() {
-    let cases: [Case; 13] = [
+    let cases: [Case; 15] = [
         ("state, put", by_state, some_state),
         ("state, created", by_state, anew),
         ("state in the index, put", in_index, some_state),
@@ -139,6 +145,8 @@ fn a_changed_row_costs_no_more_for_queries_that_it_does_not_concern() {
         ("votes behind the state in the index, created", above_in_index, anew),
         ("the newest of each state, created", newest, anew),
         ("key, put", of_row, some_state),
+        ("one of some states, put", of_some_states, some_state),
+        ("one of some states, created", of_some_states, anew),
         ("state and votes, counted", both, one_more),
         ("state and title, both put", of_state_and_title, titled_too),
         ("state and title, state put", of_state_and_title, some_state),

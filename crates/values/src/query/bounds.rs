@@ -78,6 +78,14 @@ impl Query {
         is_one_value(&self.values_of(field))
     }
 
+    /// The parts of [`Query::values_of`] that a field is in: one for each value, where a condition names them.
+    pub fn stretches_of(&self, field: &Field) -> Vec<KeyRange> {
+        let all = self.values_of(field);
+        let Some(named) = self.values_named(field) else { return vec![all] };
+        let single = |value: &Value| Test::Equal(value.clone()).range().within(&all);
+        named.iter().map(single).filter(|own| !own.is_empty()).collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
     /// What a field lies between, as an index of it alone begins.
     pub fn values_of(&self, field: &Field) -> KeyRange {
         let conditions = self.conditions.iter().filter(|own| own.field == *field).map(|own| own.test.range());

@@ -56,7 +56,7 @@ impl Candidates {
         let of_table = self.alike.entry(query.table).or_default();
         let alike = of_table.entry(shape.clone()).or_insert_with(|| Alike { orders: orders() });
         for own in &mut alike.orders {
-            own.ranges.insert(&own.by.range_of(query), id);
+            own.by.ranges_of(query).iter().for_each(|range| own.ranges.insert(range, id));
         }
     }
 
@@ -65,7 +65,7 @@ impl Candidates {
         let Some(of_table) = self.alike.get_mut(&query.table) else { return };
         let Some(alike) = of_table.get_mut(&shape) else { return };
         for own in &mut alike.orders {
-            own.ranges.remove(&own.by.range_of(query), id);
+            own.by.ranges_of(query).iter().for_each(|range| own.ranges.remove(range, id));
         }
         if alike.orders.iter().all(|own| own.ranges.is_empty()) {
             of_table.remove(&shape);
@@ -122,10 +122,11 @@ impl By {
         }
     }
 
-    fn range_of(&self, query: &Query) -> KeyRange {
+    /// Where the answers of a query stand in this order. A row is in one of these at most.
+    fn ranges_of(&self, query: &Query) -> Vec<KeyRange> {
         match self {
-            By::Fixed(fields) => query.range_in(fields),
-            By::Field(field) => query.values_of(field),
+            By::Fixed(fields) => vec![query.range_in(fields)],
+            By::Field(field) => query.stretches_of(field),
         }
     }
 }

@@ -1,14 +1,17 @@
 //! Strangers who write past the mutators of an app, in raw frames. The rights of the examples deny it, and let through what the apps themselves do.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use iolite_catalog::Deployment;
 use iolite_values::{
-    Attempt, Cell, ColumnId, Counter, Decision, LaneNumber, ListOrder, Operation, RowKey, TableId, Timestamp, Value,
-    Write,
+    Attempt, Cell, ColumnId, Counter, Decision, Id, Interest, KeyRange, LaneNumber, ListOrder, Operation, Query,
+    RowKey, TableId, Timestamp, Value, Write,
 };
-use iolite_wire::message::{FromClient, FromGateway, GoodbyeReason, Hello, Rejection, Submit, Verdict};
+use iolite_wire::message::{
+    Advance, FromClient, FromGateway, GoodbyeReason, Hello, Rejection, Submit, Subscribe, SubscriptionId, Verdict,
+};
 
 use crate::support::dev::{Dev, Folder};
 use crate::support::raw_session::{RawSession, hello};
@@ -27,6 +30,8 @@ struct Stage {
 struct User {
     session: RawSession,
     counter: u64,
+    /// Advances that were heard while an outcome was waited for.
+    heard: Vec<Advance>,
 }
 
 impl Stage {
@@ -49,7 +54,7 @@ impl Stage {
             let mut session = RawSession::connect(&self.server.sync_url()).await;
             session.say(&FromClient::Hello(Hello { ..hello(&self.issuer.token(name, HOUR), schema) })).await;
             match session.hear().await {
-                Some(FromGateway::Welcome(_)) => return User { session, counter: 0 },
+                Some(FromGateway::Welcome(_)) => return User { session, counter: 0, heard: Vec::new() },
                 // The rights come into effect a moment after the start.
                 Some(FromGateway::Goodbye(goodbye)) if goodbye.reason == GoodbyeReason::Unavailable => {}
                 other => panic!("not welcomed: {other:?}"),
@@ -77,7 +82,7 @@ impl User {
                 Some(FromGateway::Advance(mut advance)) if !advance.outcomes.is_empty() => {
                     return advance.outcomes.remove(0).verdict;
                 }
-                Some(FromGateway::Advance(_)) => {}
+                Some(FromGateway::Advance(advance)) => self.heard.push(advance),
                 other => panic!("no outcome: {other:?}"),
             }
         }
@@ -202,4 +207,100 @@ async fn strangers_at_the_word_board_change_no_game_without_a_seat_and_nobody_el
     mallory.may("end a turn", turn()).await;
     mallory.may_not("give her points", vec![put("players", &anns, "score", 50)]).await;
     mallory.may_not("rename her", vec![put("players", &anns, "name", "x")]).await;
+}
+
+fn id(number: u128) -> Value {
+    Value::Id(Id::from_u128(number))
+}
+
+fn room(number: u128, owner: &str, name: &str) -> Vec<Write> {
+    let founded = insert("rooms", &[id(number)], &[("owner", owner.into())]);
+    let named = write("rooms", &[id(number)], "name", Operation::Assign(name.into()));
+    let member = insert("members", &[id(number), owner.into()], &[]);
+    [founded, vec![named], member].concat()
+}
+
+fn message(number: u128, room: u128, author: &str) -> Vec<Write> {
+    insert("messages", &[id(number)], &[("room", id(room)), ("author", author.into())])
+}
+
+fn like(number: u128) -> Vec<Write> {
+    vec![write("messages", &[id(number)], "likes", Operation::Add(1))]
+}
+
+impl User {
+    /// Asks for everything in a table in every way: all of it, one row, and one cell.
+    async fn follow(&mut self, first: u32, table: &str, key: &[Value], column: &str) {
+        let all = Interest::Range { table: TableId::of(table), range: KeyRange::all() };
+        let one = Interest::Range { table: TableId::of(table), range: KeyRange::one(&row(table, key).row) };
+        let cell = Interest::Cell(Cell { column: ColumnId::of(column), ..row(table, key) });
+        let query = Interest::Query(Query::all(TableId::of(table), false).into());
+        let interests = [all, one, cell, query].into_iter().zip(first..).map(|(own, name)| (SubscriptionId(name), own));
+        let subscribe = Subscribe { held: false, interests: interests.collect(), first: [].into() };
+        self.session.say(&FromClient::Subscribe(subscribe)).await;
+    }
+
+    /// All that is told, without timestamps, up to the advance that has a row with this key.
+    async fn told_until(&mut self, key: &[Value]) -> Vec<Advance> {
+        let (mut told, last) = (Vec::new(), RowKey::new(key).expect("short"));
+        loop {
+            let Some(FromGateway::Advance(advance)) = self.session.hear().await else { panic!("the session ended") };
+            let rows = advance.snapshots.iter().flat_map(|own| &own.rows).chain(&advance.entered);
+            let is_last = rows.into_iter().any(|own| own.key == last);
+            let told_now = Advance { to: Timestamp::ZERO, delivered: None, ..advance };
+            if told_now != Advance::default() {
+                told.push(told_now);
+            }
+            if is_last {
+                return told;
+            }
+        }
+    }
+}
+
+/// Everything that Mallory is told while Ann writes in a room of which he is no member. Then he is let into another one.
+async fn told_to_mallory(hidden_name: &str, hidden_messages: u128) -> Vec<Advance> {
+    let stage = Stage::of("rooms");
+    let (mut ann, mut mallory) = (stage.user("ann").await, stage.user("mallory").await);
+    ann.may("found a room", room(1, "ann", hidden_name)).await;
+    for number in 0..hidden_messages {
+        ann.may("say something", message(100 + number, 1, "ann")).await;
+    }
+    mallory.follow(10, "rooms", &[id(1)], "name").await;
+    mallory.follow(20, "members", &[id(1), "ann".into()], "").await;
+    mallory.follow(30, "messages", &[id(100)], "likes").await;
+    for number in 0..hidden_messages {
+        ann.may("like it", like(100 + number)).await;
+    }
+    ann.may("say more", message(99, 1, "ann")).await;
+    ann.may("found another room", room(2, "ann", "open")).await;
+    ann.may("say hello there", message(200, 2, "ann")).await;
+    ann.may("let him in", insert("members", &[id(2), "mallory".into()], &[])).await;
+    mallory.told_until(&[id(200)]).await
+}
+
+#[tokio::test]
+async fn what_an_outsider_is_told_is_the_same_whatever_is_hidden() {
+    let (one, other) = (told_to_mallory("a", 1).await, told_to_mallory("a far longer name", 7).await);
+    assert_eq!(one, other);
+    let rows = one.last().into_iter().flat_map(|last| &last.snapshots).flat_map(|own| &own.rows);
+    let rooms: BTreeSet<&RowKey> = rows.filter(|own| own.table == TableId::of("rooms")).map(|own| &own.key).collect();
+    assert_eq!(rooms, BTreeSet::from([&RowKey::new(&[id(2)]).expect("short")]), "he sees the room that he is in");
+    assert!(one.iter().all(|own| own.changes.is_empty() && own.declined.is_empty()), "{one:?}");
+}
+
+#[tokio::test]
+async fn a_member_who_is_removed_loses_the_room_in_the_next_advance() {
+    let stage = Stage::of("rooms");
+    let (mut ann, mut ben) = (stage.user("ann").await, stage.user("ben").await);
+    ann.may("found a room", room(1, "ann", "lab")).await;
+    ben.follow(10, "rooms", &[id(1)], "name").await;
+    ann.may("let him in", insert("members", &[id(1), "ben".into()], &[])).await;
+    ben.told_until(&[id(1)]).await;
+    ann.may("send him away", delete("members", &[id(1), "ben".into()])).await;
+    ann.may("say something", message(1, 1, "ann")).await;
+    ben.may_not("say something", message(2, 1, "ben")).await;
+    let rest = ben.heard.iter().filter(|own| !own.snapshots.is_empty());
+    let rest: Vec<usize> = rest.map(|own| own.snapshots.iter().map(|own| own.rows.len()).sum()).collect();
+    assert_eq!(rest, [0], "one advance takes everything away: {:?}", ben.heard);
 }

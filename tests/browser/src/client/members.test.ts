@@ -1,0 +1,215 @@
+/** A member of a room is removed while the room is open, in two tabs and offline: the room goes from the screen and from the device's storage. */
+
+import assert from "node:assert/strict";
+import { cp, mkdir, writeFile } from "node:fs/promises";
+import { before, test } from "node:test";
+
+import { defineSchema, s, table } from "@iolite/client";
+import { defineRights, mine, user } from "@iolite/client/rights";
+import type { BrowserContext, Page, WebSocketRoute } from "playwright-core";
+
+import { launchChromium } from "../chromium.js";
+import { startIolite } from "../ioliteServer.js";
+import { repositoryPath } from "../repository.js";
+import { until } from "../until.js";
+
+const schema = defineSchema({
+  rooms: table({ id: s.string(), owner: s.string() }),
+  members: table({ room: s.string(), user: s.string() }).key("room", "user").index("byUser", ["user"]),
+  messages: table({ id: s.string(), room: s.string(), author: s.string(), text: s.string() }).index("byRoom", ["room"]),
+});
+const myRooms = mine(schema, "members", "room", { user: user.sub });
+const rights = defineRights(schema, {
+  tables: {
+    rooms: {
+      read: ({ row }) => row.id.in(myRooms),
+      create: ({ row, after }) => row.owner.is(user.sub).and(after.members(row.id, user.sub).exists()),
+    },
+    members: {
+      read: ({ row }) => row.room.in(myRooms),
+      create: ({ row, after }) => after.rooms(row.room).owner.is(user.sub),
+      delete: ({ old, at }) => old.user.is(user.sub).or(at.rooms(old.room).owner.is(user.sub)),
+    },
+    messages: {
+      read: ({ row }) => row.room.in(myRooms),
+      create: ({ row, at }) => row.author.is(user.sub).and(at.members(row.room, user.sub).exists()),
+    },
+  },
+});
+
+/** The user as whom the page speaks stands in its address. */
+const PAGE = `<!doctype html><meta charset="utf-8"><title>rooms</title>
+<style>body { font: 16px sans-serif; max-width: 40em; margin: 2em auto } #refused { border-left: 4px solid crimson; padding-left: 1em }</style>
+<script type="importmap">{ "imports": { "#platform": "/dist/platform/browser.js" } }</script>
+<h1>Rooms</h1><ul id="rooms"></ul><h2>Messages</h2><ul id="messages"></ul><p id="waiting"></p><ul id="refused" role="alert"></ul>
+<script type="module">
+  import { createClient, developmentServer, defineMutators, defineSchema, mutator, s, table } from "/dist/index.js";
+  const schema = defineSchema({
+    rooms: table({ id: s.string(), owner: s.string() }),
+    members: table({ room: s.string(), user: s.string() }).key("room", "user").index("byUser", ["user"]),
+    messages: table({ id: s.string(), room: s.string(), author: s.string(), text: s.string() }).index("byRoom", ["room"]),
+  });
+  const mutators = defineMutators(schema, {
+    found: mutator((tx, { id, owner }) => { tx.rooms.insert({ id, owner }); tx.members.insert({ room: id, user: owner }); }),
+    invite: mutator((tx, member) => tx.members.insert(member)),
+    remove: mutator((tx, { room, user }) => tx.members.delete([room, user])),
+    say: mutator((tx, message) => tx.messages.insert(message)),
+  });
+  const { url, token } = await developmentServer();
+  const sub = location.hash.slice(1);
+  window.db = await createClient({ url, token, as: { sub }, name: "rooms", user: sub, schema, mutators });
+  const list = (id, lines) => document.querySelector(id).replaceChildren(...lines.map((text) => Object.assign(document.createElement("li"), { textContent: text })));
+  db.react((tx) => tx.rooms.range(), {}, ({ data }) => list("#rooms", (data ?? []).map(({ id, owner }) => id + " of " + owner)));
+  db.react((tx) => tx.messages.where({ room: "lab" }).all(), {}, ({ data }) => list("#messages", (data ?? []).map(({ author, text }) => author + ": " + text)));
+  const show = () => {
+    document.querySelector("#waiting").textContent = db.pending.length + " waiting";
+    list("#refused", db.refused.map(({ args, reason }) => args.text + " was not taken. " + reason));
+  };
+  db.onPendingChange(show);
+  db.onRefusedChange(show);
+  show();
+</script>`;
+
+const APP = "tests/browser/dist/members";
+
+before(async () => {
+  await cp(repositoryPath("sdks/typescript/client/dist"), repositoryPath(`${APP}/dist`), { recursive: true });
+  await writeFile(repositoryPath(`${APP}/index.html`), PAGE);
+  await writeFile(repositoryPath(`${APP}/rights.json`), JSON.stringify(rights));
+});
+
+interface Member {
+  readonly room: string;
+  readonly user: string;
+}
+interface Message {
+  readonly id: string;
+  readonly room: string;
+  readonly author: string;
+  readonly text: string;
+}
+declare const window: {
+  db: {
+    readonly mutate: {
+      found(room: { readonly id: string; readonly owner: string }): unknown;
+      invite(member: Member): unknown;
+      remove(member: Member): unknown;
+      say(message: Message): unknown;
+    };
+    readonly pending: readonly unknown[];
+  };
+};
+
+/** Cuts and lets through what a person's pages say to the server. */
+class Network {
+  private readonly open = new Set<WebSocketRoute>();
+  private isUp = true;
+
+  async of(context: BrowserContext): Promise<void> {
+    await context.routeWebSocket(/\/sync/, (socket) => {
+      if (this.isUp) {
+        socket.connectToServer();
+        this.open.add(socket);
+      } else {
+        void socket.close();
+      }
+    });
+  }
+
+  async cut(): Promise<void> {
+    this.isUp = false;
+    await Promise.all([...this.open].map((socket) => socket.close()));
+    this.open.clear();
+  }
+
+  mend(): void {
+    this.isUp = true;
+  }
+}
+
+const texts = (page: Page, list: string): Promise<string[]> => page.locator(`${list} li`).allTextContents();
+
+/** Whether anything in the page's databases has this text. */
+function isStored(page: Page, text: string): Promise<boolean> {
+  return page.evaluate(async (wanted) => {
+    const done = <T>(request: IDBRequest<T>): Promise<T> =>
+      new Promise((resolve, reject) => {
+        request.onsuccess = (): void => resolve(request.result);
+        request.onerror = (): void => reject(request.error ?? new Error("it cannot be read"));
+      });
+    const inText = (value: unknown): string =>
+      value instanceof Uint8Array || value instanceof ArrayBuffer ? new TextDecoder("latin1").decode(value) : JSON.stringify(value, (_, own: unknown) => (own instanceof Uint8Array ? new TextDecoder("latin1").decode(own) : own));
+    for (const { name } of await indexedDB.databases()) {
+      const database = await done(indexedDB.open(name ?? ""));
+      for (const store of database.objectStoreNames) {
+        const values: unknown[] = await done(database.transaction(store).objectStore(store).getAll());
+        if (values.some((value) => inText(value).includes(wanted))) {
+          database.close();
+          return true;
+        }
+      }
+      database.close();
+    }
+    return false;
+  }, text);
+}
+
+test("a member who is removed loses the room in both tabs, on the disk, and keeps a refused message", { timeout: 120_000 }, async () => {
+  const server = await startIolite({ app: APP, rights: `${APP}/rights.json` });
+  const browser = await launchChromium();
+  try {
+    const [anns, bens, network] = [await browser.newContext(), await browser.newContext(), new Network()];
+    await network.of(bens);
+    const open = async (context: BrowserContext, sub: string): Promise<Page> => {
+      const page = await context.newPage();
+      await page.goto(`${server.origin}/#${sub}`);
+      await page.waitForFunction(() => window.db !== undefined);
+      return page;
+    };
+    const ann = await open(anns, "ann");
+    const tabs = [await open(bens, "ben"), await open(bens, "ben")];
+    const untilShown = (what: string, list: string, wanted: readonly string[]) =>
+      until(what, async () => (await Promise.all(tabs.map((tab) => texts(tab, list)))).every((shown) => shown.join() === wanted.join()));
+
+    await ann.evaluate(() => void window.db.mutate.found({ id: "lab", owner: "ann" }));
+    await ann.evaluate(() => void window.db.mutate.say({ id: "1", room: "lab", author: "ann", text: "the recipe is blue" }));
+    await until("Ann's own room", async () => (await texts(ann, "#messages")).includes("ann: the recipe is blue"));
+    await untilShown("nothing at Ben", "#rooms", []);
+
+    const invite = () => ann.evaluate(() => void window.db.mutate.invite({ room: "lab", user: "ben" }));
+    const remove = () => ann.evaluate(() => void window.db.mutate.remove({ room: "lab", user: "ben" }));
+    await invite();
+    await untilShown("the room in both tabs", "#rooms", ["lab of ann"]);
+    await untilShown("its message in both tabs", "#messages", ["ann: the recipe is blue"]);
+    await until("the message on Ben's disk", () => isStored(tabs[0]!, "the recipe is blue"));
+
+    await remove();
+    await untilShown("the room to go", "#rooms", []);
+    await untilShown("the message to go", "#messages", []);
+    await until("the disk to be empty", async () => !(await isStored(tabs[0]!, "the recipe is blue")));
+
+    await invite();
+    await untilShown("the room again", "#messages", ["ann: the recipe is blue"]);
+    await network.cut();
+    await tabs[0]!.evaluate(() => void window.db.mutate.say({ id: "2", room: "lab", author: "ben", text: "it is green" }));
+    await untilShown("his own message", "#messages", ["ann: the recipe is blue", "ben: it is green"]);
+    await remove();
+    await until("Ann's removal", () => ann.evaluate(() => window.db.pending.length === 0));
+    network.mend();
+    await untilShown("the room to go again", "#rooms", []);
+    await untilShown("all messages to go", "#messages", []);
+    await until("the refusal", async () => (await texts(tabs[0]!, "#refused")).length === 1);
+    const told = 'it is green was not taken. denied: table "messages": the rule "create" does not let this user';
+    assert.deepEqual(await texts(tabs[0]!, "#refused"), [told]);
+    await until("the disk to be empty again", async () => !(await isStored(tabs[0]!, "the recipe is blue")));
+    await ann.evaluate(() => void window.db.mutate.say({ id: "3", room: "lab", author: "ann", text: "he is gone" }));
+    await until("Ann's next message", () => ann.evaluate(() => window.db.pending.length === 0));
+    assert.equal(await isStored(tabs[0]!, "he is gone"), false);
+    assert.deepEqual(await texts(ann, "#messages"), ["ann: the recipe is blue", "ann: he is gone"]);
+    await mkdir(repositoryPath("test-results"), { recursive: true });
+    await tabs[0]!.screenshot({ path: repositoryPath("test-results/removed.png") });
+  } finally {
+    await browser.close();
+    await server.stop();
+  }
+});
