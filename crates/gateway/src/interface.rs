@@ -18,6 +18,11 @@ use crate::without::Without;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct SessionId(pub u64);
 
+impl SessionId {
+    /// The gateway itself, as who follows queries. No host names a session so.
+    pub(crate) const OWN: SessionId = SessionId(u64::MAX);
+}
+
 /// Names an order to revoke tokens. Chosen by the host.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct RevocationId(pub u64);

@@ -6,6 +6,7 @@ use iolite_catalog::Catalog;
 use iolite_machine::Now;
 use iolite_store::{Event, Refusal, Reply, Request, RequestId};
 use iolite_values::{ClientId, Counter, LaneNumber, StoreIncarnation, Timestamp, Write};
+use iolite_wire::message::SubscriptionId;
 
 use crate::Gateway;
 use crate::checkpoints::Checkpoints;
@@ -79,7 +80,7 @@ pub enum Purpose {
     /// A cell whose blob a connection to `/blobs` speaks of.
     BlobCell,
     /// A key set, by which a user's read rules are applied.
-    Set,
+    Set(SubscriptionId),
     /// A row by which a mutation is judged.
     Rights {
         client: ClientId,
@@ -115,7 +116,7 @@ impl Purpose {
             | Purpose::Leases
             | Purpose::Access
             | Purpose::BlobCell
-            | Purpose::Set
+            | Purpose::Set(_)
             | Purpose::Rights { .. }
             | Purpose::Spent { .. } => true,
             Purpose::Growth(_)
@@ -275,7 +276,7 @@ impl Gateway {
             Purpose::BlobRow(counter) => self.on_row_commit_refused(now, counter),
             Purpose::BlobCell => self.on_cell_refused(now, id),
             Purpose::Spent { client, lane, counter } => self.on_spent(now, client, lane, counter, None),
-            Purpose::Set => self.on_set_refused(id, &refusal.to_string()),
+            Purpose::Set(number) => self.on_set_refused(number, &refusal.to_string()),
             Purpose::Rights { client, .. } => self.on_judged_by_nothing(client, refusal),
         }
     }
@@ -312,7 +313,7 @@ impl Gateway {
             (Purpose::AccessRow(counter), Reply::Commit(reply)) => self.on_access_row(counter, Some(&reply)),
             (Purpose::BlobRow(counter), Reply::Commit(reply)) => self.on_row_committed(now, counter, &reply),
             (Purpose::BlobCell, Reply::ReadAt(reply)) => self.on_cell(now, id, reply),
-            (Purpose::Set, Reply::ReadAt(reply)) => self.on_set(now, id, reply),
+            (Purpose::Set(number), Reply::ReadAt(reply)) => self.on_set(now, number, reply),
             (Purpose::Rights { client, lane, counter }, Reply::ReadAt(reply)) => {
                 self.on_judged_by(now, (client, lane, counter), id, reply);
             }

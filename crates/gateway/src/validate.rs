@@ -66,7 +66,7 @@ impl Gateway {
             | Purpose::Revocation(_)
             | Purpose::BlobRow(_)
             | Purpose::BlobCell
-            | Purpose::Set
+            | Purpose::Set(_)
             | Purpose::Acknowledge(_) => None,
         });
         let mut asked: Vec<_> = asked.collect();
@@ -97,7 +97,7 @@ impl Gateway {
             | Purpose::Revocation(_)
             | Purpose::BlobRow(_)
             | Purpose::BlobCell
-            | Purpose::Set
+            | Purpose::Set(_)
             | Purpose::Rights { .. }
             | Purpose::Spent { .. }
             | Purpose::Acknowledge(_) => false,

@@ -23,9 +23,6 @@ use crate::sessions::farewell::Farewell;
 use crate::store::Purpose;
 use crate::{Gateway, SessionId, limits};
 
-/// The gateway itself follows the queries of key sets. No host names a session so.
-const OWN: SessionId = SessionId(u64::MAX);
-
 /// All key sets that sessions need.
 #[derive(Debug, Default)]
 pub struct KeySets {
@@ -112,16 +109,11 @@ impl KeySets {
     }
 
     fn known_mut(&mut self, target: Target) -> Option<(&Query, &mut BTreeMap<RowKey, Row>, &BTreeSet<SessionId>)> {
-        let own = self.sets.get_mut(&target.subscription).filter(|_| target.session == OWN)?;
+        let own = self.sets.get_mut(&target.subscription).filter(|_| target.session == SessionId::OWN)?;
         match &mut own.rows {
             State::Known(rows) => Some((&own.query, rows, &own.users)),
             State::Early | State::Reading(..) => None,
         }
-    }
-
-    fn number_of(&self, request: RequestId) -> Option<SubscriptionId> {
-        let is_it = |own: &KeySet| matches!(own.rows, State::Reading(id, _) if id == request);
-        self.sets.iter().find(|(_, own)| is_it(own)).map(|(number, _)| *number)
     }
 }
 
@@ -138,7 +130,7 @@ impl Rows for KeySets {
 }
 
 fn target_of(number: SubscriptionId) -> Target {
-    Target { session: OWN, subscription: number }
+    Target { session: SessionId::OWN, subscription: number }
 }
 
 impl Gateway {
@@ -183,14 +175,13 @@ impl Gateway {
         let interest = Interest::Query(Arc::clone(&own.query));
         // One more than it may have tells that it has too many.
         let limit = ReadLimit { rows: limits::SET_KEYS_MAX + 1, ..ReadLimit::NONE };
-        let request = self.ask(Purpose::Set, Request::ReadAt { interest, at, limit });
+        let request = self.ask(Purpose::Set(number), Request::ReadAt { interest, at, limit });
         if let Some(own) = self.sets.sets.get_mut(&number) {
             own.rows = State::Reading(request, Vec::new());
         }
     }
 
-    pub(crate) fn on_set(&mut self, now: Now, request: RequestId, reply: Result<ReadReply, TooOld>) {
-        let Some(number) = self.sets.number_of(request) else { return };
+    pub(crate) fn on_set(&mut self, now: Now, number: SubscriptionId, reply: Result<ReadReply, TooOld>) {
         let position = self.position();
         let Some(own) = self.sets.sets.get_mut(&number) else { return };
         let State::Reading(_, since) = std::mem::replace(&mut own.rows, State::Early) else { return };
@@ -215,19 +206,17 @@ impl Gateway {
     }
 
     /// The store cannot read a set: who needs it begins anew.
-    pub(crate) fn on_set_refused(&mut self, request: RequestId, problem: &str) {
-        if let Some(number) = self.sets.number_of(request) {
-            self.give_up_set(target_of(number), problem);
-        }
+    pub(crate) fn on_set_refused(&mut self, number: SubscriptionId, problem: &str) {
+        self.give_up_set(target_of(number), problem);
     }
 
     /// Ends the sessions that need a set of which nobody can say what it has. False: this is no set.
     pub(crate) fn give_up_set(&mut self, target: Target, problem: &str) -> bool {
         let users = self.sets.sets.get(&target.subscription).map(|own| own.users.clone()).unwrap_or_default();
-        if target.session == OWN {
+        if target.session == SessionId::OWN {
             users.into_iter().for_each(|id| self.end(id, &Farewell::Unavailable(problem.to_owned())));
         }
-        target.session == OWN
+        target.session == SessionId::OWN
     }
 
     /// Takes what a segment does to the sets out of what it does to sessions. Returns the sessions whose sets have changed.
@@ -235,7 +224,7 @@ impl Gateway {
         if self.sets.is_empty() {
             return BTreeSet::new();
         }
-        let own = turnover.take_of(OWN);
+        let own = turnover.take_own();
         let changed = self.sets.change(commits, &own);
         if self.settings.broken == Broken::KeepFollowing { BTreeSet::new() } else { changed }
     }

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use iolite_store::Commit;
 use iolite_values::{KnownRow, Read, Row, Write, disturbs};
+use iolite_wire::message::SubscriptionId;
 
 use super::{Followed, Place, Queries, QueryId, apply_all, whole_after};
 use crate::SessionId;
@@ -30,26 +31,24 @@ pub struct Turnover {
 }
 
 impl Turnover {
-    /// Takes out what concerns one session.
-    pub fn take_of(&mut self, session: SessionId) -> Turnover {
-        let is_of_it = |target: &Target| target.session == session;
+    /// Takes out what concerns the gateway's own queries. Its targets are behind all others, so the sessions cost nothing.
+    pub fn take_own(&mut self) -> Turnover {
+        let first = Target { session: SessionId::OWN, subscription: SubscriptionId(0) };
         let split = |who: &mut BTreeSet<Target>| {
-            let (own, others) = std::mem::take(who).into_iter().partition(is_of_it);
-            *who = others;
-            own
+            let has_own = who.last().is_some_and(|last| *last >= first);
+            has_own.then(|| who.split_off(&first))
         };
         let mut taken = Turnover::default();
         for (all, own) in [(&mut self.changed, &mut taken.changed), (&mut self.left, &mut taken.left)] {
-            for (place, who) in all.iter_mut() {
-                own.insert(place.clone(), split(who));
-            }
+            own.extend(all.iter_mut().filter_map(|(place, who)| Some((place.clone(), split(who)?))));
             all.retain(|_, who| !who.is_empty());
         }
-        for (place, (row, who)) in &mut self.entered {
-            taken.entered.insert(place.clone(), (row.clone(), split(who)));
-        }
+        let entered = self.entered.iter_mut();
+        taken
+            .entered
+            .extend(entered.filter_map(|(place, (row, who))| Some((place.clone(), (row.clone(), split(who)?)))));
         self.entered.retain(|_, (_, who)| !who.is_empty());
-        self.found.retain(|(target, _)| !is_of_it(target));
+        self.found.retain(|(target, _)| *target < first);
         taken
     }
 }
