@@ -13,6 +13,7 @@ use crate::blobs::links::Blobs;
 use crate::checkpoints::Checkpoints;
 use crate::delivery::Delivery;
 use crate::deploying::Deploying;
+use crate::explaining::Explaining;
 use crate::following::index::{InterestIndex, Target};
 use crate::following::load::News;
 use crate::following::queries::Queries;
@@ -44,6 +45,7 @@ pub struct Gateway {
     pub(crate) catalog: Catalog,
     pub(crate) growing: Option<Growing>,
     pub(crate) deploying: Deploying,
+    pub(crate) explaining: Explaining,
     pub(crate) own: Own,
     pub(crate) checkpoints: Checkpoints,
     pub(crate) sessions: BTreeMap<SessionId, Session>,
@@ -89,6 +91,7 @@ impl Gateway {
             catalog,
             growing: None,
             deploying: Deploying::default(),
+            explaining: Explaining::default(),
             own: Own::default(),
             checkpoints: Checkpoints::default(),
             sessions: BTreeMap::new(),
@@ -344,6 +347,7 @@ impl Machine for Gateway {
             Input::RevokeLeases => self.revoke_leases(now),
             Input::Revoke(asked, revocation) => self.revoke_tokens(asked, revocation),
             Input::Deploy(asked, deploy) => self.on_deploy(asked, *deploy),
+            Input::Explain(asked, explain) => self.on_explain(now, asked, &explain),
             Input::Keys(keys) => self.set_keys(keys),
             Input::OutOfService(reason) => self.on_out_of_service(now, reason),
         }

@@ -10,6 +10,7 @@ use iolite_wire::centres::CentreNews;
 use iolite_wire::message::{FromClient, FromGateway};
 
 use crate::deploying::{Deploy, Deployed, DeploymentId};
+use crate::explaining::{Explain, ExplainId, Explained};
 use crate::limits::Limits;
 use crate::sessions::revoked::RevokedTokens;
 use crate::without::Without;
@@ -55,6 +56,8 @@ pub enum Input {
     Revoke(RevocationId, RevokedTokens),
     /// An operator puts a schema and its rights into effect, or asks what that would change. [`AccessNews::Deployed`] says how it went.
     Deploy(DeploymentId, Box<Deploy>),
+    /// An operator asks what a user may do, and why. [`AccessNews::Explained`] says so.
+    Explain(ExplainId, Box<Explain>),
     /// The keys at the issuer's address take the place of those that were there before. Those of the settings stay.
     Keys(Vec<Key>),
     /// No client is served from now on, for this reason, which says what to do. None: they are served again.
@@ -132,6 +135,8 @@ pub enum AccessNews {
     Answered(RevocationId, Result<(), String>),
     /// The changes that a deployment has made, or would make. If it is not in effect, why, for people.
     Deployed(DeploymentId, Result<Deployed, String>),
+    /// The answer to a question of an operator, or what is wrong with the question, for people.
+    Explained(ExplainId, Result<Explained, String>),
     /// The key that signs tokens of anonymous users from now on.
     AnonymousKey(AnonymousKey),
     /// The keys of the issuer's address, which are good from now on.

@@ -14,6 +14,7 @@ mod blobs;
 mod checkpoints;
 mod delivery;
 mod deploying;
+mod explaining;
 mod following;
 mod gateway;
 mod interface;
@@ -30,6 +31,7 @@ mod validate;
 mod without;
 
 pub use deploying::{Deploy, Deployed, DeploymentId};
+pub use explaining::{Explain, ExplainId, Explained};
 pub use gateway::Gateway;
 pub use interface::{
     AccessNews, BlobInput, BlobLink, BlobOutput, BlobRoom, Broken, Input, Output, RevocationId, SessionId, Settings,

@@ -10,6 +10,7 @@ use iolite_wire::message::SubscriptionId;
 
 use crate::Gateway;
 use crate::checkpoints::Checkpoints;
+use crate::explaining::ExplainId;
 use crate::following::load::LoadId;
 use crate::interface::{Output, SessionId};
 use crate::sessions::farewell::Farewell;
@@ -87,6 +88,8 @@ pub enum Purpose {
         lane: LaneNumber,
         counter: Counter,
     },
+    /// A row by which something is explained to an operator.
+    Explanation(ExplainId),
     /// The outcome of a mutation whose lease is gone: it may have spent it itself.
     Spent {
         client: ClientId,
@@ -118,6 +121,7 @@ impl Purpose {
             | Purpose::BlobCell
             | Purpose::Set(_)
             | Purpose::Rights { .. }
+            | Purpose::Explanation(_)
             | Purpose::Spent { .. } => true,
             Purpose::Growth(_)
             | Purpose::Checkpoint(_)
@@ -245,6 +249,7 @@ impl Gateway {
         self.published.clear();
         self.growing = None;
         self.forget_deployment();
+        self.forget_explanations();
         self.own.clear();
         self.checkpoints = Checkpoints::default();
         self.end_links();
@@ -278,6 +283,7 @@ impl Gateway {
             Purpose::Spent { client, lane, counter } => self.on_spent(now, client, lane, counter, None),
             Purpose::Set(number) => self.on_set_refused(number, &refusal.to_string()),
             Purpose::Rights { client, .. } => self.on_judged_by_nothing(client, refusal),
+            Purpose::Explanation(asked) => self.on_explained_by_nothing(asked, refusal),
         }
     }
 
@@ -317,6 +323,7 @@ impl Gateway {
             (Purpose::Rights { client, lane, counter }, Reply::ReadAt(reply)) => {
                 self.on_judged_by(now, (client, lane, counter), id, reply);
             }
+            (Purpose::Explanation(asked), Reply::ReadAt(reply)) => self.on_explained_by(now, asked, id, reply),
             (Purpose::Spent { client, lane, counter }, Reply::Completions(reply)) => {
                 self.on_spent(now, client, lane, counter, reply.ok());
             }

@@ -8,6 +8,7 @@ mod checkpoints;
 mod client_view;
 mod delivery;
 mod deploying;
+mod explaining;
 mod fake_store;
 mod frames;
 mod giving_up;

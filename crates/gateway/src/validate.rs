@@ -38,6 +38,7 @@ impl Gateway {
         let acknowledging = self.requests.open.values().filter(|own| matches!(own, Purpose::Acknowledge(_))).count();
         assert_eq!(acknowledging, self.acknowledging.len(), "one acknowledgement of a client is open");
         self.deploying.validate(self.growing);
+        self.explaining.validate();
         self.check_lanes();
         self.check_links();
         self.members.validate(|client| self.clients.contains_key(&client));
@@ -67,6 +68,7 @@ impl Gateway {
             | Purpose::BlobRow(_)
             | Purpose::BlobCell
             | Purpose::Set(_)
+            | Purpose::Explanation(_)
             | Purpose::Acknowledge(_) => None,
         });
         let mut asked: Vec<_> = asked.collect();
@@ -99,6 +101,7 @@ impl Gateway {
             | Purpose::BlobCell
             | Purpose::Set(_)
             | Purpose::Rights { .. }
+            | Purpose::Explanation(_)
             | Purpose::Spent { .. }
             | Purpose::Acknowledge(_) => false,
         });

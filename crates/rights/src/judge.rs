@@ -13,6 +13,7 @@ mod operations;
 mod outcome;
 mod scene;
 mod sets;
+mod told;
 mod view;
 
 use std::borrow::Cow;
@@ -27,7 +28,7 @@ use scene::{Asking, Scene};
 pub(crate) use sets::Mine;
 
 pub use denial::{Denial, Why};
-pub use explain::Explained;
+pub use explain::{Explained, Explanation};
 
 /// A row of a table.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

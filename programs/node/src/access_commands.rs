@@ -1,4 +1,4 @@
-//! Commands of operators about users: `iolite access revoke` asks them of a running gateway. And the gateway's news of who is let in and of deployments, for
+//! Commands of operators about users: `iolite access` asks them of a running gateway. And the gateway's news of who is let in and of deployments, for
 //! the rest of its host.
 //!
 //! Invariant: every order has an answer, or an error after a while.
@@ -16,6 +16,7 @@ use tokio::sync::oneshot;
 
 use crate::anonymous::AnonymousTokens;
 use crate::config::KeyAddress;
+use crate::explain_commands::ExplainCommands;
 use crate::key_wish::{KeyWish, follow_keys};
 use crate::operate::{Answering, Lines, option};
 use crate::schema_commands::SchemaCommands;
@@ -32,6 +33,7 @@ pub(crate) struct AccessCommands(Arc<Orders>);
 struct Orders {
     gateway: Arc<dyn Fn(Input) + Send + Sync>,
     schema: SchemaCommands,
+    explain: ExplainCommands,
     clock: Clock,
     /// The issuer of the deployment's tokens. None: there is one token for all.
     issuer: Option<String>,
@@ -53,13 +55,14 @@ impl AccessCommands {
         stop: Stop,
     ) -> AccessCommands {
         let gateway = Arc::new(gateway);
-        let (told, deployed) = (gateway.clone(), gateway.clone());
+        let (told, deployed, asked) = (gateway.clone(), gateway.clone(), gateway.clone());
         let schema = SchemaCommands::new(move |input| deployed(input));
+        let explain = ExplainCommands::new(move |input| asked(input));
         let keys = follow_keys(address, clock, metrics, move |keys| told(Input::Keys(keys)), stop);
         let (last, waiting) = (AtomicU64::new(0), Mutex::default());
         let issuer = tokens.map(|tokens| tokens.settings().issuer.clone());
         let anonymous = AnonymousTokens::of(tokens, clock);
-        AccessCommands(Arc::new(Orders { gateway, schema, clock, issuer, anonymous, keys, last, waiting }))
+        AccessCommands(Arc::new(Orders { gateway, schema, explain, clock, issuer, anonymous, keys, last, waiting }))
     }
 
     /// Issues tokens to anonymous users, if they are let in.
@@ -72,10 +75,15 @@ impl AccessCommands {
         self.0.schema.clone()
     }
 
-    /// Whether there is such a command.
-    pub fn run(&self, name: &str, options: &str, answering: Answering) -> bool {
-        if name != "revoke" {
-            return false;
+    /// Whether there is such a command. `text` is the question of one that explains.
+    pub fn run(&self, name: &str, options: &str, text: String, answering: Answering) -> bool {
+        match name {
+            "revoke" => {}
+            "explain" => {
+                self.0.explain.run(text, answering);
+                return true;
+            }
+            _ => return false,
         }
         let lines = answering.lines.clone();
         match self.subject(options) {
@@ -136,6 +144,10 @@ impl AccessCommands {
             }
             AccessNews::Deployed(id, result) => {
                 self.0.schema.take(id, result);
+                None
+            }
+            AccessNews::Explained(id, result) => {
+                self.0.explain.take(id, result);
                 None
             }
             AccessNews::UnknownKey => {

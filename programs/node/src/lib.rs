@@ -19,6 +19,7 @@ mod clients;
 pub mod config;
 mod data_directory;
 mod directory;
+mod explain_commands;
 mod front;
 mod gateway_links;
 mod gateway_metrics;

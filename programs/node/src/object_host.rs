@@ -259,7 +259,10 @@ impl ObjectNews {
             AccessNews::Known => self.mailbox.send(ObjectInput::RevokedKnown),
             AccessNews::AnonymousKey(key) => self.mailbox.send(ObjectInput::AnonymousKey(key)),
             AccessNews::Keys(keys) => self.mailbox.send(ObjectInput::Keys(keys)),
-            AccessNews::Answered(..) | AccessNews::Deployed(..) | AccessNews::UnknownKey => {}
+            AccessNews::Answered(..)
+            | AccessNews::Deployed(..)
+            | AccessNews::Explained(..)
+            | AccessNews::UnknownKey => {}
         }
     }
 

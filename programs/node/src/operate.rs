@@ -50,7 +50,7 @@ impl Commands for OperatorCommands {
         let (lines, answer) = mpsc::channel(LINES_AHEAD);
         let answering = Answering { lines: Lines(lines), stop: self.stop.clone() };
         let is_known = match command.split_once('/') {
-            Some(("access", name)) => self.access.run(name, options, answering),
+            Some(("access", name)) => self.access.run(name, options, text, answering),
             Some(("blobs", name)) => self.blobs.run(name, options, answering),
             Some(("schema", name)) => self.schema.run(name, text, answering),
             Some(("objects", name)) => self.objects.run(name, options, answering),

@@ -63,7 +63,7 @@ enum Command {
     Restore(backup::Restore),
     /// Read a backup, and compare every file with its checksum
     CheckBackup(backup::CheckBackup),
-    /// The users of a running server whose tokens somebody else signs: end a user's sessions
+    /// The users of a running server: end the sessions of one, and explain what one may do
     #[command(subcommand)]
     Access(access::Command),
     /// The schema and the rights of a running server: look at what a deployment would change, and put it into effect

@@ -46,6 +46,7 @@ mod options;
 mod peek;
 mod pump;
 mod reaction;
+pub mod rights;
 mod row;
 mod shared;
 mod storage;

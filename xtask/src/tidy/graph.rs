@@ -95,6 +95,8 @@ const LAYERS: &[(&str, MayUse)] = &[
     ("iolite-derive", Only(&[])),
     ("iolite-wasm", Anything),
     ("iolite-wasm-objects", Anything),
+    // It has the judge of servers, and nothing else of theirs.
+    ("iolite-wasm-rights", Only(&["iolite-rights", "iolite-values"])),
     ("iolite-python", Anything),
     ("iolite-uniffi", Anything),
     ("iolite-benchmarks", Anything),
@@ -133,6 +135,7 @@ const NEVER_REACH: &[(&str, &[&str])] = &[
     ("iolite-client", SERVER_SIDE),
     ("iolite-wasm", SERVER_SIDE),
     ("iolite-wasm-objects", SERVER_SIDE),
+    ("iolite-wasm-rights", SERVER_SIDE),
     ("iolite-simulation", &["iolite-host", "iolite-node", "iolite-cluster", "iolite-server"]),
     (
         "iolite-host",

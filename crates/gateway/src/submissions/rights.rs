@@ -7,7 +7,7 @@
 //! A denial is final: an abort is recorded in its place, so that no earlier attempt takes effect after the client was told.
 //! Source: access control at the cloud's edge, as in SwiftCloud (Zawirski 2013, "Security"); the validation is ours.
 
-mod case;
+pub mod case;
 mod reads;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -6,7 +6,7 @@ use std::fmt::Debug;
 use iolite_access::Identity;
 use iolite_catalog::Deployment;
 use iolite_machine::{Instant, WallTime};
-use iolite_rights::Rights;
+use iolite_rights::{Right, Rights};
 use iolite_store::Event;
 use iolite_values::{Counter, Id, LogId, Schema, Timestamp, Value};
 use iolite_wire::message::{FromClient, GoodbyeReason, Hello, LogHash, LogPart};
@@ -16,7 +16,8 @@ use super::world::{blind, hello, subscribe, unsubscribe};
 use crate::following::load::LoadId;
 use crate::sessions::session::{Flow, Guest, Open, Phase, Standing};
 use crate::{
-    BlobInput, BlobLink, BlobRoom, Deploy, DeploymentId, Input, RevocationId, RevokedTokens, SessionId, limits,
+    BlobInput, BlobLink, BlobRoom, Deploy, DeploymentId, Explain, ExplainId, Input, RevocationId, RevokedTokens,
+    SessionId, limits,
 };
 
 const PAGE: &str = include_str!("../../../../docs/protocols/gateway.md");
@@ -58,7 +59,7 @@ fn lists_are_whole(phase: &Phase, flow: Flow, standing: Standing, input: &Input,
         Input::SessionOpened(_) | Input::Message(..) | Input::Garbled(..) => {}
         Input::SessionClosed(_) | Input::Drained { .. } | Input::Store(_) | Input::Blobs(..) => {}
         Input::BlobRoom(_) | Input::RevokeLeases | Input::Centre(_) | Input::OutOfService(_) => {}
-        Input::Revoke(..) | Input::Deploy(..) | Input::Keys(_) => {}
+        Input::Revoke(..) | Input::Deploy(..) | Input::Explain(..) | Input::Keys(_) => {}
     }
     match message {
         FromClient::Hello(_) | FromClient::Schema(_) | FromClient::Subscribe(_) | FromClient::Unsubscribe(_) => {}
@@ -84,7 +85,9 @@ fn page_and_code_agree() {
     let id = SessionId(1);
     let ready = Input::Store(Event::Ready { store: STORE, resolved: Timestamp::ZERO });
     let deployment = Deployment { schema: Schema::default(), rights: Rights::default() };
-    let inputs: [&dyn Debug; 13] = [
+    let typed = || "".to_owned();
+    let explain = Explain { user: typed(), claims: None, right: Right::Read, table: typed(), key: typed(), with: None };
+    let inputs: [&dyn Debug; 14] = [
         &Input::SessionOpened(id),
         &Input::Message(id, FromClient::Ping(1)),
         &Input::Garbled(id, String::new()),
@@ -96,6 +99,7 @@ fn page_and_code_agree() {
         &Input::RevokeLeases,
         &Input::Revoke(RevocationId(1), RevokedTokens { subject: Id::from_u128(1), not_before: WallTime::default() }),
         &Input::Deploy(DeploymentId(1), Box::new(Deploy { deployment, is_plan: true })),
+        &Input::Explain(ExplainId(1), Box::new(explain)),
         &Input::Keys(Vec::new()),
         &Input::OutOfService(None),
     ];

@@ -22,7 +22,7 @@ const ROOMS: &str = r#"{"tables":{
     "notes":{"columns":{"id":{"type":"int"},"room":{"type":"int"},"author":{"type":"string"},"text":{"type":"string"},
         "likes":{"type":"counter"}},"key":["id"],"isolation":"read-committed"}}}"#;
 
-fn rules() -> Rights {
+pub(super) fn rules() -> Rights {
     let is_member = || at("members", [row("room"), user("sub")]).exists();
     let is_mine = || old("author").is(user("sub"));
     let by_author = is_mine().and(ops([("text", vec![Allowed::all(Change::Any)])]));
@@ -42,7 +42,7 @@ fn rules() -> Rights {
 }
 
 /// A gateway whose store has the rooms and their rights. Ann owns room 1, and is its only member. Her note is 5.
-fn world() -> World {
+pub(super) fn world() -> World {
     world_of(Broken::Nothing, &rules())
 }
 

@@ -2,11 +2,23 @@
 //!
 //! It names values, so it is for operators only.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use iolite_values::{Read, Value, Write};
 
-use super::scene::Scene;
-use super::{Judge, Needs, RowName, by_row};
-use crate::{Right, Rule, TableRights};
+use super::outcome::Outcome;
+use super::scene::{Asking, Scene};
+use super::{Denial, Judge, Judgement, Needs, RowName, Why, by_row};
+use crate::{Allowed, Right, Rule, TableRights, Wanted};
+
+/// An answer, and the rules that it comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Explanation {
+    /// None: it is allowed.
+    pub denial: Option<Denial>,
+    /// Each rule with its table. None: tables that are open, and what no rule is asked about.
+    pub rules: Vec<(String, Right, Explained)>,
+}
 
 /// A rule or a part of one, and what it comes to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +37,47 @@ pub struct Explained {
 }
 
 impl Judge<'_> {
+    /// Whether somebody may do what they want, and why.
+    ///
+    /// # Errors
+    /// Some rows and sets have to be known first, those that the answer itself could do without included.
+    pub fn explanation(&self, wanted: &Wanted) -> Result<Explanation, Needs> {
+        let (judgement, rules) = match wanted {
+            Wanted::See(row) => match self.sees(row) {
+                // Of a row that is not there no rule is asked.
+                missing @ Judgement::Denied(Denial { why: Why::Missing, .. }) => (missing, Vec::new()),
+                judgement => (judgement, self.read_rule(row).into_iter().collect()),
+            },
+            Wanted::Commit(writes) => (self.transaction(writes), self.explain(writes)),
+        };
+        let mut needs = Needs::default();
+        rules.iter().for_each(|(_, _, rule): &(_, _, Explained)| needs.add(rule.needs.clone()));
+        let denial = match judgement {
+            Judgement::Allowed(_) => None,
+            Judgement::Denied(denial) => Some(denial),
+            Judgement::Needs(own) => {
+                needs.add(own);
+                None
+            }
+        };
+        if needs.is_empty() { Ok(Explanation { denial, rules }) } else { Err(needs) }
+    }
+
+    /// Whether there is such a row, and the user may see it.
+    fn sees(&self, row: &RowName) -> Judgement {
+        let is_live = self.schema.table_by_id(row.table).is_some_and(|table| table.live);
+        match (self.rows.row(row), self.schema.table_name(row.table)) {
+            (None, _) => Judgement::Needs(Needs { rows: BTreeSet::from([row.clone()]), ..Needs::default() }),
+            (Some(own), Some(name)) if !own.exists() && !is_live => Denial::table(name, Why::Missing).into(),
+            (Some(_), _) => self.read(row),
+        }
+    }
+
+    fn read_rule(&self, row: &RowName) -> Option<(String, Right, Explained)> {
+        let name = self.schema.table_name(row.table)?;
+        Some((name.to_owned(), Right::Read, self.explain_read(row)?))
+    }
+
     /// The rules that judge these writes, each with the table that it is of.
     pub fn explain(&self, writes: &[Write]) -> Vec<(String, Right, Explained)> {
         let writes = by_row(writes);
@@ -53,9 +106,27 @@ impl Judge<'_> {
 }
 
 impl Scene<'_> {
+    /// The operations of an update, each with whether it may be done.
+    fn explained_operations(&self, columns: &BTreeMap<String, Vec<Allowed>>) -> Vec<Explained> {
+        let Asking::Row { updates: Some(writes), new: Some(view), old: _, row: _ } = &self.asking else {
+            return Vec::new();
+        };
+        let each = self.each(columns, writes).map(|(column, change, value, outcome)| {
+            let name = view.table.column(column).map_or("?", |(name, _)| name);
+            let value = value.map(|value| format!(" {value:?}")).unwrap_or_default();
+            let rule = format!("it does {name}: {}{value}", change.name());
+            let Outcome { holds, reads, needs } = outcome;
+            Explained { rule, holds, values: Vec::new(), reads, needs, parts: Vec::new() }
+        });
+        each.collect()
+    }
+
     fn explained(&self, rule: &Rule) -> Explained {
         let outcome = self.outcome(rule, false);
-        let parts: Vec<_> = rule.parts().iter().map(|part| self.explained(part)).collect();
+        let parts: Vec<_> = match rule {
+            Rule::Ops(columns) => self.explained_operations(columns),
+            _ => rule.parts().iter().map(|part| self.explained(part)).collect(),
+        };
         let mut needs = outcome.needs;
         parts.iter().for_each(|part| needs.add(part.needs.clone()));
         let value = |operand| self.value(operand).ok().and_then(|seen| seen.value);

@@ -20,12 +20,26 @@ impl Scene<'_> {
         if negated {
             return Outcome::missing(Vec::new());
         }
+        Outcome::joined(self.each(columns, writes).map(|(_, _, _, outcome)| outcome), false)
+    }
+
+    /// The operations of an update, each with what the list comes to for it.
+    pub(super) fn each<'s>(
+        &'s self,
+        columns: &'s BTreeMap<String, Vec<Allowed>>,
+        writes: &'s [Write],
+    ) -> impl Iterator<Item = (ColumnId, Change, Option<Value>, Outcome)> + 's {
         let by_number: BTreeMap<_, _> = columns.iter().map(|(name, own)| (ColumnId::of(name), own)).collect();
-        let allowed = |column: ColumnId| by_number.get(&column).map_or(&[][..], |own| own);
-        let sums = sums(writes).into_iter().map(|(column, sum)| self.one(allowed(column), Change::Add, sum));
-        let others = writes.iter().filter_map(|write| Some((write.cell.column, done(&write.operation)?)));
-        let others = others.map(|(column, (change, value))| self.one(allowed(column), change, value));
-        Outcome::joined(sums.chain(others), false)
+        let sums = sums(writes).into_iter().map(|(column, sum)| (column, Change::Add, sum));
+        let others = writes.iter().filter_map(|write| {
+            let (change, value) = done(&write.operation)?;
+            Some((write.cell.column, change, value))
+        });
+        sums.chain(others).map(move |(column, change, value)| {
+            let allowed = by_number.get(&column).map_or(&[][..], |own| own);
+            let outcome = self.one(allowed, change, value.clone());
+            (column, change, value, outcome)
+        })
     }
 
     fn one(&self, allowed: &[Allowed], change: Change, value: Option<Value>) -> Outcome {

@@ -63,6 +63,47 @@ fn rights_are_planned_come_into_effect_and_are_there_after_a_restart() {
     assert_eq!(schema("plan", &file, &target), (true, nothing));
 }
 
+/// `iolite access explain` with these arguments.
+fn explain(server: &Dev, arguments: &[&str]) -> (bool, String) {
+    let mut program = Command::new(PROGRAM);
+    said(program.args(["access", "explain"]).args(arguments).args(["--target", &url(server)]))
+}
+
+#[test]
+fn an_operator_is_told_who_may_do_what_and_why() {
+    let folder = Folder::new("access-explain");
+    let server = Dev::start(&folder.0.join("data"));
+    server.wait_until_ready();
+    let create = ["--user", "ann", "create", "notes", "000000000000000000000000000000aa"];
+    let (done, error) = explain(&server, &create);
+    assert!(!done && error.contains("no rights are in effect"), "{error}");
+    let rights = READ.replace("}}}}", r#"},"update":{"claim":{"is":{"contains":{"string":"lead"}},"name":"roles"}}}}"#);
+    let file = write(&folder.0, "rights.json", &deployment(&rights));
+    assert!(schema("apply", &file, &["--target", &url(&server)]).0);
+    let with = |name: &str, text: &str| write(&folder.0, name, text).to_str().expect("plain").to_owned();
+    let (bobs, likes) = (with("bobs.json", r#"{"author": "bob"}"#), with("likes.json", r#"{"stars": {"add": 1}}"#));
+    let tree = r#"denied: table "notes": the rule "create" does not let this user
+rule "create" of table "notes": it does not hold
+  no  row.author = user.sub
+        row.author is "bob"
+        user.sub is "ann"
+"#;
+    assert_eq!(explain(&server, &[&create[..], &["--with", &bobs]].concat()), (true, tree.to_owned()));
+    let (claims, update) = (with("claims.json", r#"{"roles": ["lead"]}"#), ["--with", &likes, "--claims"]);
+    let gone = [&["--user", "ann", "update", "notes", create[4]], &update[..], &[&claims]].concat();
+    assert_eq!(explain(&server, &gone), (true, "denied: table \"notes\": the row is not there\n".to_owned()));
+    for (arguments, told) in [
+        (vec!["--user", "ann", "read", "nots", "x"], r#"the schema has no table "nots": there are notes"#),
+        (vec!["--user", "ann", "read", "notes", "x"], r#"column "id": "x" is no value of type id"#),
+        (vec!["--user", "", "read", "notes", create[4]], "say who asks"),
+        ([&create[..], &["--with", "/nowhere"]].concat(), "the file /nowhere cannot be read: it is what --with names"),
+        (create.to_vec(), r#"column "author": it is required, so give it a value"#),
+    ] {
+        let (done, error) = explain(&server, &arguments);
+        assert!(!done && error.contains(told), "{told}: {error}");
+    }
+}
+
 #[test]
 fn clumsy_commands_about_rights_are_told_what_to_do() {
     let folder = Folder::new("clumsy-rights");

@@ -70,12 +70,15 @@ export interface Deployment {
 }
 
 /** The rights of a schema, as data. Make them with `defineRights()`. */
-export class Rights {
+export class Rights<T extends Tables = Tables> {
   readonly #deployment: Deployment;
+  /** The tables of their schema. */
+  readonly tables: T;
 
   /** @internal */
-  constructor(deployment: Deployment) {
+  constructor(deployment: Deployment, tables: T) {
     this.#deployment = deployment;
+    this.tables = tables;
   }
 
   /** Schema and rights: the file that `iolite schema apply` takes. */
@@ -94,7 +97,7 @@ const OF_OBJECTS = ["call", "read", "hold"];
  *
  * @throws SchemaError with all that is wrong, each with table and rule.
  */
-export function defineRights<S extends Schema>(schema: S, rules: Rules<TablesOf<S>>): Rights {
+export function defineRights<S extends Schema>(schema: S, rules: Rules<TablesOf<S>>): Rights<TablesOf<S>> {
   const problems: string[] = [];
   const { tables } = schema;
   const logs = logsOf(tables);
@@ -123,7 +126,7 @@ export function defineRights<S extends Schema>(schema: S, rules: Rules<TablesOf<
   if (problems.length > 0) {
     throw new SchemaError(problems.join("\n"));
   }
-  return new Rights({ rights: inOrder(all), schema: JSON.parse(schema.json) });
+  return new Rights({ rights: inOrder(all), schema: JSON.parse(schema.json) }, tables as TablesOf<S>);
 }
 
 interface Judged {

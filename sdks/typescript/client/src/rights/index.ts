@@ -17,6 +17,7 @@ export {
 export type { Constant, Kind, KindOf } from "./kinds.js";
 export type { Claim, Mine, Operand, SetOperand, Subject, Value } from "./operand.js";
 export type { Allowed, Changes, Ops } from "./ops.js";
+export { RightsOf, RightsTest, rightsTest, type Who } from "./rightsTest.js";
 export { everybody, nobody, Rule } from "./rule.js";
 export { type Followed, mine, type Rows } from "./rows.js";
 export type {
@@ -30,4 +31,6 @@ export type {
   RunScene,
   UpdateScene,
 } from "./scenes.js";
+export { type RightsTestCode, RightsTestError } from "./testing/error.js";
+export type { Change, ChangesIn, Deed, Given, GivenRow } from "./testing/types.js";
 export { type User, user } from "./user.js";

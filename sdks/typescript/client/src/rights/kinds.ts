@@ -103,6 +103,11 @@ export function shown(value: unknown): string {
   return typeof value === "string" ? JSON.stringify(value.slice(0, 64)) : typeof value === "object" && value !== null ? "an object" : String(value).slice(0, 64);
 }
 
+/** A value as servers read it. Undefined: it is of another type. */
+export function written(scalar: ScalarName, value: unknown): unknown {
+  return WRITTEN[scalar](value);
+}
+
 const LEAST_INT = -(2n ** 63n);
 const MOST_INT = 2n ** 63n - 1n;
 

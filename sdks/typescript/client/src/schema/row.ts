@@ -42,7 +42,8 @@ export type RowOf<T> =
       ? { readonly [N in keyof C]: CellOf<C[N]> }
       : never;
 
-type Initial<C> =
+/** The first content of a cell. */
+export type InitialOf<C> =
   C extends ScalarColumn | RegisterColumn
     ? CellOf<C>
     : C extends CounterColumn<infer T>
@@ -62,8 +63,8 @@ type RequiredName<C extends Columns> = {
 /** What `insert` takes: columns that are optional, have a default or begin empty may be left out. */
 export type NewRowOf<T> =
   T extends Table<infer C, readonly string[]>
-    ? { readonly [N in RequiredName<C>]: Initial<C[N]> } & {
-        readonly [N in Exclude<keyof C, RequiredName<C>>]?: Initial<C[N]>;
+    ? { readonly [N in RequiredName<C>]: InitialOf<C[N]> } & {
+        readonly [N in Exclude<keyof C, RequiredName<C>>]?: InitialOf<C[N]>;
       }
     : never;
 
