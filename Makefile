@@ -95,6 +95,7 @@ soak: build ## runs the long tests: ten million mutated frames, histories, searc
 	target/release/iolite simulate --world rows --seeds 1..2000
 	target/release/iolite simulate --world centres --seeds 1..2000
 	target/release/iolite simulate --world objects --seeds 1..2000
+	target/release/iolite simulate --world rights --seeds 1..2000
 	target/release/iolite torture --cluster 2x3 --seconds 120
 	target/release/iolite torture --cluster 1x5 --seconds 120
 

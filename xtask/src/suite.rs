@@ -74,6 +74,7 @@ const SIMULATION: Lane = &[
     command("simulation-rows", &simulate!("--world", "rows", "--seeds", "1..60"), Counting::OneCheck),
     command("simulation-centres", &simulate!("--world", "centres", "--seeds", "1..24"), Counting::OneCheck),
     command("simulation-objects", &simulate!("--world", "objects", "--seeds", "1..40"), Counting::OneCheck),
+    command("simulation-rights", &simulate!("--world", "rights", "--seeds", "1..20"), Counting::OneCheck),
     command("simulation-check", &simulate!("--check"), Counting::ClosingLine),
     // One rule taken out at a time: the checks have to find it.
     command("simulation-variants", &simulate!("--every-variant"), Counting::ClosingLine),

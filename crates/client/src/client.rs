@@ -264,6 +264,7 @@ impl Client {
         self.broken = broken;
         self.documents.borrow_mut().broken = broken;
         self.queue.broken = broken;
+        self.identity.broken = broken;
         self.rows.break_for_simulation(broken);
         if broken == Broken::RunAgainAfterSent {
             self.run_restored_again();

@@ -233,6 +233,8 @@ pub enum Broken {
     SendBeforeStored,
     /// A register is assigned by the device's clock alone, also below a time that the writer has seen.
     StampByClock,
+    /// A queue goes out under the token of whoever is signed in.
+    SendAsAnotherUser,
     /// A rule of the tables that sync.
     Rows(iolite_rowsync::Broken),
 }

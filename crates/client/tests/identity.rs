@@ -182,6 +182,23 @@ fn another_user_is_refused_and_nothing_is_sent_until_the_same_one_is_back() {
 }
 
 #[test]
+fn a_token_that_comes_while_a_hello_says_that_of_somebody_else_is_tried_at_once() {
+    let mut harness = app();
+    welcome_as(&mut harness, user(1));
+    harness.disconnect();
+    harness.mutate("hit");
+    harness.user = user(2);
+    harness.link();
+    harness.client.set_token(harness.now.instant, "the first again".into());
+    harness.welcome(STORE);
+    let connection = harness.connection();
+    assert!(!matches!(connection, Connection::Refused { .. }), "{connection:?}");
+    assert!(harness.take_submits().is_empty(), "nothing is sent as somebody else");
+    welcome_as(&mut harness, user(1));
+    assert_eq!(harness.take_submits().len(), 1);
+}
+
+#[test]
 fn what_was_never_sent_goes_out_under_a_users_id_and_what_may_have_been_is_in_doubt() {
     for (before, now) in [(None, user(1)), (user(1), None)] {
         let mut harness = app();

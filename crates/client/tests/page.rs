@@ -81,7 +81,7 @@ fn the_page_has_every_end_view_and_connection() {
     assert_eq!(table("Connection"), names!(Connection: Offline, Connecting, Online, Refused));
     for broken in names!(Broken: Nothing, RemoveAtReply, KeepTakenBack, ForgetConfirmed, AppendAfterClose,
         ForgetReplayedPosition, SkipAtRejoin, AcknowledgeBeforeApplying, SendWhatReadPending, StrongReadsKept,
-        RunAgainAfterSent, SendBeforeStored, StampByClock, Rows)
+        RunAgainAfterSent, SendBeforeStored, StampByClock, SendAsAnotherUser, Rows)
     {
         assert!(broken == "Nothing" || PAGE.contains(&format!("`{broken}`")));
     }

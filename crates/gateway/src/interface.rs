@@ -198,6 +198,8 @@ pub enum Broken {
     ResumeWithOldRights,
     /// Goes on with what a user might see before a key set changed.
     KeepFollowing,
+    /// The id of a client is what its hello says, and is not made of who the user is.
+    ClientIdAsSent,
     /// Lets a client in from another data centre before all that it has seen is here.
     LetInBehind,
 }

@@ -85,6 +85,8 @@ pub enum SchemaVersion {
     Rows,
     /// The other app, whose tables merge.
     Centres,
+    /// The other app, which has users with rights.
+    Rights,
 }
 
 impl SchemaVersion {
@@ -96,6 +98,7 @@ impl SchemaVersion {
             SchemaVersion::Pruned => pruned.clone(),
             SchemaVersion::Rows => crate::rows::app::schema(),
             SchemaVersion::Centres => crate::centres::app::schema(),
+            SchemaVersion::Rights => crate::rights::app::schema(),
         }
     }
 }

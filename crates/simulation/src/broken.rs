@@ -71,6 +71,12 @@ pub enum Broken {
     BelieveTheStamp,
     ServeWhatWasKept,
     AnswerBeforeKept,
+    JudgeWithoutReads,
+    RulesBeforeGuarded,
+    ReadsUnchecked,
+    DeniedNotRecorded,
+    ClientIdAsSent,
+    SendAsAnotherUser,
 }
 
 /// Who leaves the rule out.
@@ -102,7 +108,7 @@ struct Variant {
 }
 
 /// All that can be taken out, in the order in which they are listed.
-const VARIANTS: [Variant; 50] = [
+const VARIANTS: [Variant; 56] = [
     Variant {
         broken: Broken::SkipReadValidation,
         name: "skip-read-validation",
@@ -503,6 +509,54 @@ const VARIANTS: [Variant; 50] = [
         place: Where::Hosts,
         needs: Needs::Objects,
         seeds: Some(1..=60),
+    },
+    Variant {
+        broken: Broken::JudgeWithoutReads,
+        name: "judge-without-reads",
+        rule: "what a judgement of rights looked at is not checked any more when the mutation commits",
+        place: Where::Gateway(BrokenGateway::JudgeWithoutReads),
+        needs: Needs::Rights,
+        seeds: Some(1..=20),
+    },
+    Variant {
+        broken: Broken::RulesBeforeGuarded,
+        name: "rules-before-guarded",
+        rule: "what a judgement looked at is dropped where the level of the written tables drops reads",
+        place: Where::Gateway(BrokenGateway::RulesBeforeGuarded),
+        needs: Needs::Rights,
+        seeds: Some(1..=20),
+    },
+    Variant {
+        broken: Broken::ReadsUnchecked,
+        name: "reads-unchecked",
+        rule: "the reads of a mutation are checked as they were sent, also of rows that its user may not see",
+        place: Where::Gateway(BrokenGateway::ReadsUnchecked),
+        needs: Needs::Rights,
+        seeds: Some(1..=20),
+    },
+    Variant {
+        broken: Broken::DeniedNotRecorded,
+        name: "denied-not-recorded",
+        rule: "a denial is told, and no abort is recorded in the place of the mutation",
+        place: Where::Gateway(BrokenGateway::DeniedNotRecorded),
+        needs: Needs::Rights,
+        seeds: Some(1..=20),
+    },
+    Variant {
+        broken: Broken::ClientIdAsSent,
+        name: "client-id-as-sent",
+        rule: "the id of a client is what its device says, and is not made of who its user is",
+        place: Where::Gateway(BrokenGateway::ClientIdAsSent),
+        needs: Needs::Rights,
+        seeds: Some(1..=20),
+    },
+    Variant {
+        broken: Broken::SendAsAnotherUser,
+        name: "send-as-another-user",
+        rule: "a client sends its queue under the token of another user than before",
+        place: Where::Client(BrokenClient::SendAsAnotherUser),
+        needs: Needs::Rights,
+        seeds: Some(1..=20),
     },
 ];
 

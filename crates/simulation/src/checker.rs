@@ -36,6 +36,7 @@ use crate::history::History;
 pub use commits::{Commits, Completed, confirmed};
 pub use delivery::check_last as check_delivered;
 pub use last::check_last;
+pub use order::check as check_order;
 pub use replay::by_row;
 pub use rest::{check_replicas, rows_of_stores};
 pub use strict::{Before, Clash, Cycle, Step};
@@ -108,6 +109,14 @@ pub enum Invariant {
     Forward,
     /// All of a transaction is seen or nothing, and nothing before its commit was sent.
     AllOrNothing,
+    /// The id of a client belongs to one user, and what a device has queued never commits as another one's.
+    OneSubject,
+    /// All that commits is allowed by its rules at its timestamp.
+    Allowed,
+    /// A mutation that somebody was told to be denied never commits.
+    DeniedForGood,
+    /// No conflict tells of rows that its user may not see.
+    Hidden,
 }
 
 impl fmt::Display for Violation {

@@ -23,6 +23,8 @@ pub enum Calls {
     Rows,
     /// Calls of the app whose tables merge.
     Centres,
+    /// Calls of the app that has users with rights.
+    Rights,
 }
 
 impl Calls {
@@ -31,6 +33,7 @@ impl Calls {
         match self {
             Calls::Rows => SchemaVersion::Rows,
             Calls::Centres => SchemaVersion::Centres,
+            Calls::Rights => SchemaVersion::Rights,
             Calls::Everything { .. } | Calls::Bank | Calls::Shelves | Calls::Game { .. } => SchemaVersion::First,
         }
     }

@@ -12,8 +12,10 @@ use iolite_values::{ClientId, CoordinatorId, Counter, StoreIncarnation, Timestam
 
 use crate::app::{Call, SchemaVersion, Watcher};
 use crate::centres::CentresTold;
+use crate::rights::RightsTold;
 use crate::rows::RowsTold;
 use crate::timeline::Timeline;
+use crate::world::is_denial;
 
 mod delivery;
 mod store_calls;
@@ -57,6 +59,8 @@ pub struct History {
     pub rows: RowsTold,
     /// The world of tables that merge.
     pub centres: CentresTold,
+    /// The world of rights.
+    pub rights: RightsTold,
     pub timeline: Timeline,
 }
 
@@ -182,6 +186,9 @@ impl End {
         match (&self.how, how) {
             (EndedAs::Rejected(_), EndedAs::Rejected(_)) if life != self.life => true,
             (EndedAs::Quarantined(_), EndedAs::Rejected(reason)) if life != self.life => reason == ABORTED_EARLIER,
+            (EndedAs::Quarantined(first), EndedAs::Quarantined(later)) if life != self.life => {
+                first == later || (is_denial(first) && is_denial(later))
+            }
             (first, later) => first == later,
         }
     }
@@ -255,6 +262,15 @@ pub fn is_for_want_of_room(reason: &str) -> bool {
 }
 
 impl History {
+    /// A client has drawn its id, or goes on under it. Where users have names, the store knows it by another one.
+    pub fn note_device(&mut self, device: ClientId, client: ClientIndex) {
+        self.identities.insert(device, client);
+        if self.versions.get(&client) == Some(&SchemaVersion::Rights) && !self.rights.bound.contains_key(&device) {
+            let bound = self.rights.note_device(device, client);
+            self.identities.insert(bound, client);
+        }
+    }
+
     /// Whether a client was told that a mutation took effect in a history of the store.
     pub fn was_confirmed(&self, mutation: Issued, store: Option<StoreIncarnation>) -> bool {
         let end = self.calls.get(&mutation).and_then(|called| called.ends.get(&store));

@@ -45,6 +45,7 @@ mod tests {
             occasions: Counts::default(),
             row_events: Counts::default(),
             centre_events: Counts::default(),
+            rights_events: Counts::default(),
             object_events: Counts::default(),
             trace_hash: [0; 32],
             timeline: None,

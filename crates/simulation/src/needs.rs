@@ -33,6 +33,8 @@ pub enum Needs {
     Centres,
     /// Servers and devices with objects, over a model of a store. It draws all by itself.
     Objects,
+    /// The app that has users with rights, and a hostile user, in the world that a seed draws.
+    Rights,
 }
 
 /// A world of `iolite simulate --world`.
@@ -47,10 +49,13 @@ pub enum WorldKind {
     Centres,
     /// Objects that move.
     Objects,
+    /// Users with rights.
+    Rights,
 }
 
 impl WorldKind {
-    pub const ALL: [WorldKind; 4] = [WorldKind::Main, WorldKind::Rows, WorldKind::Centres, WorldKind::Objects];
+    pub const ALL: [WorldKind; 5] =
+        [WorldKind::Main, WorldKind::Rows, WorldKind::Centres, WorldKind::Objects, WorldKind::Rights];
 
     /// The name on the command line.
     pub fn name(self) -> &'static str {
@@ -59,6 +64,7 @@ impl WorldKind {
             WorldKind::Rows => "rows",
             WorldKind::Centres => "centres",
             WorldKind::Objects => "objects",
+            WorldKind::Rights => "rights",
         }
     }
 
@@ -72,6 +78,7 @@ impl WorldKind {
             WorldKind::Rows => Needs::Rows,
             WorldKind::Centres => Needs::Centres,
             WorldKind::Objects => Needs::Objects,
+            WorldKind::Rights => Needs::Rights,
         }
     }
 }
@@ -91,7 +98,7 @@ const FRONT_CLOCK_MOST: i64 = 5_000_000;
 impl Needs {
     pub fn topology(self, drawn: Topology) -> Topology {
         match self {
-            Needs::Anything | Needs::Shelves | Needs::BusyApps | Needs::Rows | Needs::Objects => drawn,
+            Needs::Anything | Needs::Shelves | Needs::BusyApps | Needs::Rows | Needs::Objects | Needs::Rights => drawn,
             Needs::TwoClocks | Needs::LateOutcomes | Needs::Operators(_) | Needs::Game => {
                 Topology { shards: 1, replicas: 3 }
             }
@@ -103,7 +110,7 @@ impl Needs {
     /// What operators do.
     pub fn operators(self, drawn: Operators) -> Operators {
         match self {
-            Needs::Anything | Needs::Shelves | Needs::BusyApps | Needs::Rows | Needs::Objects => drawn,
+            Needs::Anything | Needs::Shelves | Needs::BusyApps | Needs::Rows | Needs::Objects | Needs::Rights => drawn,
             Needs::Operators(kind) => kind,
             Needs::TwoClocks | Needs::LateOutcomes | Needs::Views { .. } | Needs::Game | Needs::Centres => {
                 Operators::None
@@ -113,7 +120,7 @@ impl Needs {
 
     pub fn roughness(self, drawn: Roughness) -> Roughness {
         match self {
-            Needs::Anything | Needs::Shelves | Needs::Rows | Needs::Objects => drawn,
+            Needs::Anything | Needs::Shelves | Needs::Rows | Needs::Objects | Needs::Rights => drawn,
             Needs::BusyApps => drawn.calmed(),
             // Of a history that is lost nothing is promised.
             Needs::Centres => Roughness { history_lost: 0, ..drawn },
@@ -147,6 +154,7 @@ impl Needs {
             Needs::LateOutcomes => Habits { calls: Calls::Bank, ..drawn },
             Needs::Rows => one_version(Calls::Rows, drawn),
             Needs::Centres => one_version(Calls::Centres, drawn),
+            Needs::Rights => one_version(Calls::Rights, drawn),
             Needs::Game => Habits {
                 calls: Calls::Game { players: PLAYERS },
                 batched: 0,
@@ -170,6 +178,10 @@ impl Needs {
             Needs::Rows | Needs::Centres => {
                 Size { clients: drawn.clients.min(4), calls_each: drawn.calls_each.min(60), ..drawn }
             }
+            // An operator and four to seven users, so that with the hostile one there are eight at most.
+            Needs::Rights => {
+                Size { clients: drawn.clients + 3, fronts: drawn.fronts + 1, calls_each: drawn.calls_each.min(60) }
+            }
         }
     }
 
@@ -182,6 +194,7 @@ impl Needs {
             | Needs::Views { .. }
             | Needs::LateOutcomes
             | Needs::Objects
+            | Needs::Rights
             | Needs::Rows => drawn,
             Needs::Game => 0,
             Needs::Centres => self.jumped_clock_of_front(drawn),
@@ -202,6 +215,7 @@ impl Needs {
             | Needs::Game
             | Needs::LateOutcomes
             | Needs::Objects
+            | Needs::Rights
             | Needs::Rows => drawn,
         }
     }
@@ -221,6 +235,7 @@ impl Needs {
             | Needs::Game
             | Needs::Rows
             | Needs::Objects
+            | Needs::Rights
             | Needs::Centres => 0,
         }
     }
@@ -236,6 +251,7 @@ impl Needs {
             | Needs::Operators(_)
             | Needs::Rows
             | Needs::Objects
+            | Needs::Rights
             | Needs::Centres => drawn,
             Needs::TwoClocks | Needs::Game => 0,
         }

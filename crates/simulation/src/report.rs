@@ -12,6 +12,7 @@ use crate::faults::Fault;
 use crate::needs::WorldKind;
 use crate::objects::ObjectEvent;
 use crate::occasions::Occasion;
+use crate::rights::RightsEvent;
 use crate::rows::RowEvent;
 use crate::run::{Outcome, run, run_whole, run_world};
 
@@ -53,6 +54,9 @@ pub struct Report {
     /// Counts of the world of tables that merge.
     #[serde(skip_serializing_if = "Counts::is_empty")]
     pub centre_events: Counts<CentreEvent>,
+    /// Counts of the world of rights.
+    #[serde(skip_serializing_if = "Counts::is_empty")]
+    pub rights_events: Counts<RightsEvent>,
     /// Counts of the world of objects.
     #[serde(skip_serializing_if = "Counts::is_empty")]
     pub object_events: Counts<ObjectEvent>,
@@ -90,6 +94,8 @@ const CENTRE_EVENTS_OF_EACH_KIND: u64 = 100;
 const CENTRES_GONE: u64 = 20;
 /// In the world of objects. Some kinds are rarer, and have to come once.
 const OBJECT_EVENTS_OF_EACH_KIND: u64 = 20;
+/// In the world of rights.
+const RIGHTS_EVENTS_OF_EACH_KIND: u64 = 100;
 const SEEDS: u64 = 300;
 /// In fewer than so many, chance decides what is rare.
 const SEEDS_JUDGED_MIN: u64 = 60;
@@ -131,6 +137,7 @@ impl Report {
             occasions: Counts::default(),
             row_events: Counts::default(),
             centre_events: Counts::default(),
+            rights_events: Counts::default(),
             object_events: Counts::default(),
             world,
             trace_hash: String::new(),
@@ -151,6 +158,7 @@ impl Report {
         self.occasions.merge(&outcome.occasions);
         self.row_events.merge(&outcome.row_events);
         self.centre_events.merge(&outcome.centre_events);
+        self.rights_events.merge(&outcome.rights_events);
         self.object_events.merge(&outcome.object_events);
         if let Some(violation) = outcome.violation {
             self.failed_seeds.push(outcome.seed);
@@ -182,6 +190,9 @@ impl Report {
             }
             WorldKind::Centres => too_rare("the event", &self.centre_events, &CentreEvent::ALL, |event| {
                 self.share(centre_events_wanted(event))
+            }),
+            WorldKind::Rights => too_rare("the event", &self.rights_events, &RightsEvent::ALL, |_| {
+                self.share(RIGHTS_EVENTS_OF_EACH_KIND)
             }),
             WorldKind::Objects => {
                 let wanted = |event| self.share(object_events_wanted(event));

@@ -11,6 +11,7 @@ use crate::history::Moment;
 use crate::needs::{Needs, WorldKind};
 use crate::objects::{self, ObjectEvent};
 use crate::occasions::Occasion;
+use crate::rights::{self, RightsEvent};
 use crate::rows::{self, RowEvent};
 use crate::timeline::{self, Timeline};
 use crate::world::{ClientNode, World};
@@ -43,6 +44,8 @@ pub struct Outcome {
     pub row_events: Counts<RowEvent>,
     /// In the world of tables that merge.
     pub centre_events: Counts<CentreEvent>,
+    /// In the world of rights.
+    pub rights_events: Counts<RightsEvent>,
     /// In the world of objects.
     pub object_events: Counts<ObjectEvent>,
     pub trace_hash: [u8; 32],
@@ -74,6 +77,7 @@ fn run_in(seed: u64, broken: Broken, needs: Needs) -> Outcome {
     world.count_disk_faults();
     world.count_ends();
     world.count_calls();
+    world.count_denials();
     let cycle = violation.as_ref().and_then(|violation| violation.cycle.as_ref());
     let timeline = cycle.map(|cycle| tell_again(World::new(seed, broken, needs), cycle, broken));
     Outcome {
@@ -86,6 +90,7 @@ fn run_in(seed: u64, broken: Broken, needs: Needs) -> Outcome {
         occasions: world.occasions.clone(),
         row_events: world.row_events.clone(),
         centre_events: world.centre_events.clone(),
+        rights_events: world.rights_events.clone(),
         object_events: Counts::default(),
         trace_hash: world.trace_hash(),
         timeline,
@@ -96,6 +101,7 @@ fn live_as(needs: Needs, world: &mut World) -> Result<(), Violation> {
     match needs {
         Needs::Rows => rows::live(world),
         Needs::Centres => centres::live(world),
+        Needs::Rights => rights::live(world),
         Needs::Anything
         | Needs::Shelves
         | Needs::BusyApps
@@ -149,7 +155,7 @@ pub(crate) fn live(world: &mut World) -> Result<(), Violation> {
 }
 
 /// Everything that was called ends, after people have opened some apps again.
-fn come_to_rest(world: &mut World) -> Result<(), Violation> {
+pub(crate) fn come_to_rest(world: &mut World) -> Result<(), Violation> {
     for _ in 0..REST_AT_MOST / START_AGAIN_AFTER - 1 {
         if rest_within(world, START_AGAIN_AFTER, "").is_ok() {
             return Ok(());

@@ -18,10 +18,12 @@ mod frames;
 mod front_node;
 mod game;
 mod handling;
+mod hostile;
 mod links;
 mod merging;
 mod operators;
 mod people;
+mod rooms;
 mod server;
 mod sessions;
 mod splitting;
@@ -55,6 +57,7 @@ use crate::history::{ClientIndex, History, Moment};
 use crate::needs::Needs;
 use crate::occasions::Occasion;
 use crate::random::Random;
+use crate::rights::RightsEvent;
 use crate::roughness::Roughness;
 use crate::rows::RowEvent;
 use crate::topology::Topology;
@@ -66,10 +69,13 @@ use data_centres::DataCentres;
 pub use editing::PagesShown;
 use events::{Event, Events, ServerEvent, TabEvent};
 use front_node::FrontNode;
+pub use front_node::TOKEN;
 pub use game::{Score, Victim};
+use hostile::Hostile;
 use links::Links;
 use operators::Operating;
 pub use operators::Operators;
+pub use rooms::is_denial;
 use server::{End, Store};
 use steps::Step;
 use store_node::Place;
@@ -126,6 +132,10 @@ pub struct World {
     pub row_events: Counts<RowEvent>,
     /// Parts for tables that merge.
     pub centre_events: Counts<CentreEvent>,
+    /// Parts for users with rights.
+    pub rights_events: Counts<RightsEvent>,
+    hostile: Hostile,
+    deployments: u64,
     pub steps: u64,
     trace: Sha256,
 }
@@ -193,6 +203,9 @@ impl World {
             occasions: Counts::default(),
             row_events: Counts::default(),
             centre_events: Counts::default(),
+            rights_events: Counts::default(),
+            hostile: Hostile::default(),
+            deployments: 0,
             steps: 0,
             trace: Sha256::new(),
             random,
@@ -237,8 +250,8 @@ impl World {
             let calls = self.habits.calls;
             add_watchers(&mut |watcher, view| client.watch(watcher, view), calls, &mut self.random);
             watch_chairs(&mut client, self.habits.watches_chairs, &mut self.random);
-            self.history.identities.insert(client.client.identity(), client.index);
             self.history.versions.insert(client.index, client.version);
+            self.history.note_device(client.client.identity(), client.index);
             self.clients.push(client);
             self.events.add(0, Event::Work(ClientIndex(index)));
             for at in [1_000_000, 40_000_000] {
@@ -246,6 +259,7 @@ impl World {
             }
         }
         self.open_accounts(Now::default());
+        self.open_rooms();
         self.plan_faults();
         self.plan_centre_faults();
         (0..size.fronts).for_each(|front| self.dial_all_centres(front));
@@ -299,6 +313,7 @@ impl World {
             self.clients[index].end_haste();
             self.clients[index].go_on(now, &mut self.history);
             self.clients[index].go_online(now.instant);
+            self.sign_in_again(ClientIndex(index));
         }
         self.links.speed_up();
         self.heal_centres();
@@ -439,6 +454,9 @@ fn add_watchers(watch: &mut dyn FnMut(Watcher, View), calls: Calls, random: &mut
     // All of them: one that shows nothing checks nothing.
     if calls == Calls::Centres {
         return Views::ALL.into_iter().for_each(|own| watch(Watcher::Centres, own.view()));
+    }
+    if calls == Calls::Rights {
+        return (0..random.below(3)).for_each(|_| watch(Watcher::Rights, view(random)));
     }
     for _ in 0..random.below(6) {
         let view = view(random);

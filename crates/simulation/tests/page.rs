@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Debug;
 
 use iolite_engine::CrashFault;
-use iolite_simulation::{Broken, CentreEvent, Fault, Invariant, ObjectEvent, Occasion, RowEvent};
+use iolite_simulation::{Broken, CentreEvent, Fault, Invariant, ObjectEvent, Occasion, RightsEvent, RowEvent};
 
 const PAGE: &str = include_str!("../../../docs/faults.md");
 
@@ -41,6 +41,11 @@ fn the_page_has_every_object_event() {
 }
 
 #[test]
+fn the_page_has_every_rights_event() {
+    assert_eq!(table("Rights event"), names(RightsEvent::ALL));
+}
+
+#[test]
 fn the_page_has_every_centre_event() {
     assert_eq!(table("Centre event"), names(CentreEvent::ALL));
 }
@@ -63,10 +68,10 @@ fn the_page_has_the_seeds_that_must_find_each_variant() {
 #[test]
 fn the_page_has_every_invariant() {
     use Invariant::{
-        AllOrNothing, Answered, Assertion, BroughtBack, Caller, Causality, ClientOrder, Conflicts, Delivery,
-        Durability, Epochs, ExactlyOnce, Forward, KeptWrites, LastState, Liveness, Merged, MonotonicReads, OneAtATime,
-        OneOwner, Overwritten, OwnCopies, OwnWritesVisible, PendingOnce, Placed, ReactiveSnapshot, RealTime, Rest,
-        Room, Serializability, Strictness, Texts, Unchanged, ViewPrefix,
+        AllOrNothing, Allowed, Answered, Assertion, BroughtBack, Caller, Causality, ClientOrder, Conflicts, Delivery,
+        DeniedForGood, Durability, Epochs, ExactlyOnce, Forward, Hidden, KeptWrites, LastState, Liveness, Merged,
+        MonotonicReads, OneAtATime, OneOwner, OneSubject, Overwritten, OwnCopies, OwnWritesVisible, PendingOnce,
+        Placed, ReactiveSnapshot, RealTime, Rest, Room, Serializability, Strictness, Texts, Unchanged, ViewPrefix,
     };
     let all = [
         Assertion,
@@ -103,6 +108,10 @@ fn the_page_has_every_invariant() {
         OwnCopies,
         Forward,
         AllOrNothing,
+        OneSubject,
+        Allowed,
+        DeniedForGood,
+        Hidden,
     ];
     // Another invariant does not compile here before it is in the list above.
     let listed = |invariant: Invariant| match invariant {
@@ -110,7 +119,7 @@ fn the_page_has_every_invariant() {
         | ReactiveSnapshot | OwnWritesVisible | PendingOnce | MonotonicReads | ViewPrefix | Delivery | Texts | Room
         | Liveness | LastState | Rest | Overwritten | BroughtBack | Conflicts | Causality | Merged | OneOwner
         | Epochs | KeptWrites | Answered | Caller | Placed | Unchanged | OneAtATime | OwnCopies | Forward
-        | AllOrNothing => true,
+        | AllOrNothing | OneSubject | Allowed | DeniedForGood | Hidden => true,
     };
     assert!(all.into_iter().all(listed));
     assert_eq!(table("Invariant"), names(all));

@@ -21,7 +21,7 @@ pub struct Arguments {
     /// Run one seed
     #[arg(long, conflicts_with = "seeds")]
     seed: Option<u64>,
-    /// The world: strong tables of every type and level, tables that sync, tables that merge, or objects that move
+    /// The world: strong tables of every type and level, tables that sync, tables that merge, objects that move, or users with rights
     #[arg(long, value_name = "WORLD", value_parser = world(), default_value = WorldKind::Main.name(), conflicts_with_all = ["broken", "world_of"])]
     world: WorldKind,
     /// Take one rule out, to see that the checks find it; stops at the first seed that does
@@ -140,6 +140,9 @@ fn text(report: &Report) -> String {
     }
     if !report.centre_events.is_empty() {
         lines.insert(6, format!("centre events {}", report.centre_events));
+    }
+    if !report.rights_events.is_empty() {
+        lines.insert(6, format!("rights events {}", report.rights_events));
     }
     if !report.object_events.is_empty() {
         lines.insert(6, format!("object events {}", report.object_events));

@@ -18,7 +18,7 @@ use iolite_wire::client_storage::{Bound, StoredMeta};
 use iolite_wire::message::{GoodbyeReason, Welcome};
 
 use super::{Acknowledgement, Client};
-use crate::interface::{Config, MutationStatus};
+use crate::interface::{Broken, Config, MutationStatus};
 use crate::queue::{Entry, Stage};
 
 #[derive(Debug)]
@@ -32,6 +32,7 @@ pub(super) struct Identity {
     stored_with: PersistId,
     /// The device's id that takes the place of one that others know.
     next: Option<ClientId>,
+    pub(super) broken: Broken,
 }
 
 /// The meaning of a welcome for a client.
@@ -49,12 +50,12 @@ impl Identity {
         let stored_with = PersistId::START;
         let Some(meta) = meta else {
             let (device, secret) = (config.fresh_client, config.fresh_secret);
-            return Identity { device, secret, bound: None, stored_with, next: None };
+            return Identity { device, secret, bound: None, stored_with, next: None, broken: Broken::Nothing };
         };
         let secret = meta.secret.unwrap_or(config.fresh_secret);
         let is_known = meta.others_know_client && !is_user(meta.bound);
         let next = is_known.then_some(config.fresh_client);
-        Identity { device: meta.device, secret, bound: meta.bound, stored_with, next }
+        Identity { device: meta.device, secret, bound: meta.bound, stored_with, next, broken: Broken::Nothing }
     }
 
     /// The id of the client, as far as it is known: before the first welcome that of the device.
@@ -81,7 +82,9 @@ impl Identity {
         let what = match self.bound {
             None => Told::First,
             Some(own) if own == told => return Told::AsBefore,
-            Some(Bound { subject: Some(own), .. }) if told.subject.is_some_and(|told| told != own) => {
+            Some(Bound { subject: Some(own), .. })
+                if told.subject.is_some_and(|told| told != own) && self.broken != Broken::SendAsAnotherUser =>
+            {
                 return Told::OtherUser;
             }
             Some(_) => Told::OtherId,
@@ -110,7 +113,14 @@ impl Client {
                 self.restart_tabs();
             }
             Told::OtherUser => {
+                // The app has another token by now, which this session's hello did not say.
+                let is_late = self.session.link().is_some_and(|link| self.tokens.text() != Some(&link.token));
                 self.drop_link();
+                if is_late && self.tokens.to_say(now.instant).is_some() {
+                    self.session.lost(now.instant, None);
+                    self.session.retry_now(now.instant);
+                    return false;
+                }
                 self.tokens.refused(now.instant);
                 self.session.refused(GoodbyeReason::OtherUser, OTHER_USER.to_owned());
                 return false;

@@ -44,7 +44,11 @@ impl Gateway {
             Ok(identity) => {
                 let Some(session) = self.sessions.get_mut(&id) else { return };
                 let ends = ends_at(&identity, now);
-                session.phase = Phase::Held(Guest { identity, ends, hello, schema: None });
+                let client = match self.settings.broken {
+                    Broken::ClientIdAsSent => hello.client,
+                    _ => identity.client(hello.client),
+                };
+                session.phase = Phase::Held(Guest { identity, client, ends, hello, schema: None });
                 self.timers.set(id, session.deadline(&self.settings.limits));
                 self.held.insert(id);
                 self.try_open(now, id);
@@ -165,7 +169,7 @@ impl Gateway {
     fn welcome(&mut self, now: Now, id: SessionId, store: StoreIncarnation, held_from: Option<Timestamp>) {
         let Some(session) = self.sessions.get_mut(&id) else { return };
         let Phase::Held(guest) = &session.phase else { return };
-        let (client, acknowledged) = (guest.client(), guest.hello.acknowledged);
+        let (client, acknowledged) = (guest.client, guest.hello.acknowledged);
         let subject = guest.identity.user().map(|user| user.subject.digest());
         let token_left = guest.identity.left(now.wall);
         let group = self.group.as_ref();

@@ -48,6 +48,8 @@ pub enum Phase {
 pub struct Guest {
     /// The identity that the token speaks for.
     pub identity: Identity,
+    /// The id of its client, which belongs to its user.
+    pub client: ClientId,
     /// When it has to go, if its token runs out.
     pub ends: Option<Instant>,
     pub hello: Hello,
@@ -203,18 +205,11 @@ impl Subscription {
     }
 }
 
-impl Guest {
-    /// The id of its client, which belongs to its user.
-    pub fn client(&self) -> ClientId {
-        self.identity.client(self.hello.client)
-    }
-}
-
 impl Open {
     /// Resumes after `held_from`, if that is a timestamp of this history.
     pub fn new(guest: &Guest, held_from: Option<Timestamp>) -> Open {
         Open {
-            client: guest.client(),
+            client: guest.client,
             device: guest.hello.client,
             identity: guest.identity.clone(),
             ends: guest.ends,

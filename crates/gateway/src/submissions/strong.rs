@@ -63,7 +63,7 @@ pub fn meaning(reply: &CommitReply, committed: &Waiting) -> Meaning {
         CommitReply::Completed(completion) => Meaning::Outcome {
             at: completion.at,
             attempt: completion.attempt,
-            verdict: decided(completion, committed.refused.as_ref()),
+            verdict: decided(completion, attempt, committed.refused.as_ref()),
         },
         CommitReply::Conflict { at_least } => {
             Meaning::Outcome { at: *at_least, attempt, verdict: Verdict::Conflict(*at_least) }
@@ -86,9 +86,10 @@ pub fn fault(refusal: &Refusal, schema: &Schema) -> Fault {
     }
 }
 
-/// The verdict that a completion record means. An abort in the place of a refused mutation is its rejection.
-fn decided(completion: &iolite_store::Completion, refused: Option<&Rejection>) -> Verdict {
-    match (completion.decision, refused) {
+/// The verdict that a completion record means. An abort in the place of a refused mutation is its rejection. If the record is of another attempt, that one
+/// ended for a reason of its own, which nobody knows any more.
+fn decided(completion: &iolite_store::Completion, attempt: Attempt, refused: Option<&Rejection>) -> Verdict {
+    match (completion.decision, refused.filter(|_| completion.attempt == attempt)) {
         (CompletionDecision::Committed, _) => Verdict::Committed(completion.at),
         (CompletionDecision::Aborted, None) => Verdict::Aborted,
         (CompletionDecision::Aborted, Some(rejection)) => Verdict::Rejected(rejection.clone()),

@@ -9,7 +9,7 @@ use iolite_machine::{Instant, WallTime};
 use iolite_rights::{Right, Rights};
 use iolite_store::Event;
 use iolite_values::{Counter, Id, LogId, Schema, Timestamp, Value};
-use iolite_wire::message::{FromClient, GoodbyeReason, Hello, LogHash, LogPart};
+use iolite_wire::message::{FromClient, GoodbyeReason, LogHash, LogPart};
 
 use super::fake_store::STORE;
 use super::world::{blind, hello, subscribe, unsubscribe};
@@ -69,7 +69,8 @@ fn lists_are_whole(phase: &Phase, flow: Flow, standing: Standing, input: &Input,
 }
 
 fn guest() -> Guest {
-    Guest { identity: Identity::Developer, ends: None, hello: Hello { ..hello(1) }, schema: None }
+    let (identity, hello) = (Identity::Developer, hello(1));
+    Guest { identity, client: hello.client, ends: None, hello, schema: None }
 }
 
 #[test]

@@ -172,6 +172,18 @@ fn a_denial_is_recorded_so_no_earlier_attempt_takes_effect() {
 }
 
 #[test]
+fn a_mutation_that_was_denied_is_told_no_other_reason_when_a_later_attempt_would_be_denied_for_it() {
+    let mut world = world();
+    come(&mut world, 1, Some("ben"));
+    denial(&ended(&mut world, 1, 1, note(6, 1, "ben")));
+    // His client did not hear of that, and runs the mutation again.
+    let snapshot = world.position();
+    let again = vec![delete("members", &[1.into(), "ann".into()])];
+    world.say(1, FromClient::Submit(Submit { attempt: Attempt(2), snapshot, ..blind(1, again) }));
+    assert_eq!(verdict(&mut world, 1), Verdict::Aborted);
+}
+
+#[test]
 fn a_membership_that_ends_before_the_commit_is_a_conflict_and_then_a_denial() {
     for (broken, is_allowed) in
         [(Broken::Nothing, false), (Broken::JudgeWithoutReads, true), (Broken::RulesBeforeGuarded, true)]

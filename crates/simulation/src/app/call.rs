@@ -7,6 +7,7 @@ use super::chairs::{self, OfChair};
 use super::{ACCOUNTS, JOBS, OfLevel, RANKS, STATES, SchemaVersion, Typing, Weak};
 use crate::centres::Named;
 use crate::random::Random;
+use crate::rights::OfRights;
 use crate::rows::OfRows;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -177,6 +178,8 @@ pub enum Call {
     Rows(OfRows),
     /// A call of the app whose tables merge.
     Centres(Named),
+    /// A call of the app that has users with rights.
+    Rights(OfRights),
 }
 
 impl Call {
@@ -322,7 +325,8 @@ impl Call {
             | Call::Move { .. }
             | Call::Edit(_)
             | Call::Rows(_)
-            | Call::Centres(_) => true,
+            | Call::Centres(_)
+            | Call::Rights(_) => true,
         }
     }
 

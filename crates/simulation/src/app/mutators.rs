@@ -71,6 +71,7 @@ pub fn run_call(call: &Call, tx: &mut dyn Handle) -> Result<(), Stop> {
         Call::Edit(typing) => typing.run(tx),
         Call::Rows(call) => call.run(tx).map(drop),
         Call::Centres(call) => call.run(tx).map(drop),
+        Call::Rights(call) => call.run(tx),
     }
 }
 

@@ -46,6 +46,8 @@ pub enum Watcher {
     Rows,
     /// All rows of the app whose tables merge.
     Centres,
+    /// All rows that everybody may read, of the app that has users with rights.
+    Rights,
 }
 
 impl Watcher {
@@ -87,6 +89,7 @@ impl Watcher {
             Watcher::Page { .. } => &["pages"],
             Watcher::Rows => &["notes", "stars", "tasks"],
             Watcher::Centres => &["people", "wall"],
+            Watcher::Rights => &["rooms", "members", "messages"],
         };
         names.iter().map(|name| TableId::of(name))
     }
@@ -160,6 +163,7 @@ impl Watcher {
             Watcher::Page { key } => tx.text(&page(key)),
             Watcher::Rows => crate::rows::app::look(tx),
             Watcher::Centres => crate::centres::app::look(tx).map(|own| format!("{own:?}")),
+            Watcher::Rights => crate::rights::app::look(tx),
             Watcher::Ledger { low, high, limit, reverse } => {
                 overlapping(tx, ["accounts", "balance"], &[low], &[high], limit, reverse)
             }

@@ -9,6 +9,7 @@ use iolite_values::{Attempt, ClientId, Level, StoreIncarnation, Timestamp, Trans
 
 use super::{Invariant, Violation};
 use crate::history::{Called, ClientIndex, EndedAs, History, Issued, StoreCalls, StoreHistory};
+use crate::world::is_denial;
 
 #[derive(Debug, Default)]
 pub struct Commits {
@@ -86,8 +87,8 @@ impl Commits {
             (EndedAs::Confirmed(_), _) => false,
             (EndedAs::Rejected(_), Some((_, committed))) => !committed,
             (EndedAs::Rejected(_), None) => false,
-            // One that an earlier life may have sent is given up by an attempt that aborts it.
-            (EndedAs::Quarantined(_), Some((_, committed))) => !committed && called.has_no_room,
+            // One that an earlier life may have sent is given up by an attempt that aborts it. In the place of a denied one an abort is recorded.
+            (EndedAs::Quarantined(why), Some((_, committed))) => !committed && (called.has_no_room || is_denial(why)),
             (EndedAs::Quarantined(_), None) => true,
             (EndedAs::Cancelled(_), recorded) => recorded.is_none(),
             (EndedAs::Overruled, _) => false,

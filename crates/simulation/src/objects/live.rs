@@ -46,6 +46,7 @@ pub fn run(seed: u64, broken: Broken) -> Outcome {
         faults: Counts::default(),
         occasions: Counts::default(),
         row_events: Counts::default(),
+        rights_events: Counts::default(),
         centre_events: Counts::default(),
         object_events: world.events.clone(),
         trace_hash: world.trace_hash(),

@@ -31,6 +31,10 @@ impl World {
             self.work_on_rows(client);
             return self.work_later(client);
         }
+        if self.habits.calls == Calls::Rights {
+            self.work_on_rooms(client);
+            return self.work_later(client);
+        }
         if self.habits.calls == Calls::Centres {
             self.work_on_centres(client);
             return self.work_later(client);
@@ -94,7 +98,7 @@ impl World {
             Calls::Everything { keys, .. } => Call::random(&mut self.random, keys, self.next_element, version),
             Calls::Bank => Call::of_bank(&mut self.random),
             Calls::Shelves => Call::of_shelves(&mut self.random),
-            Calls::Game { .. } | Calls::Rows | Calls::Centres => {
+            Calls::Game { .. } | Calls::Rows | Calls::Centres | Calls::Rights => {
                 unreachable!("players take turns, and the other apps have calls of their own")
             }
         };
@@ -107,7 +111,7 @@ impl World {
     }
 
     /// A call in one of the client's tabs.
-    fn call(&mut self, client: ClientIndex, call: Call) {
+    pub(super) fn call(&mut self, client: ClientIndex, call: Call) {
         let now = self.now_of_client(client);
         let node = &mut self.clients[client.0];
         let place = self.random.below(node.tabs.len() as u64 + 1) as usize;

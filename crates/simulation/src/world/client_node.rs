@@ -26,6 +26,7 @@ use crate::history::{
 };
 use crate::occasions::Occasion;
 use crate::random::Random;
+use crate::rights::Speaker;
 
 pub struct ClientNode {
     pub index: ClientIndex,
@@ -61,6 +62,10 @@ pub struct ClientNode {
     /// The last character that somebody typed, in whichever tab.
     pub last_typed: Option<char>,
     pub(super) process: ClientProcess,
+    /// The id that its device drew first.
+    pub first_device: ClientId,
+    /// Somebody else has signed in on the device.
+    pub holds_token_of: Option<Speaker>,
     /// The mutations that the app was told to be confirmed in this life and this history of the store, and to be delivered.
     pub(super) confirmed: BTreeSet<Counter>,
     pub(super) heard: BTreeSet<Counter>,
@@ -98,9 +103,12 @@ impl ClientNode {
         broken: Broken,
         random: &mut Random,
     ) -> ClientNode {
+        let client = open((index, version), &Entries::new(), settings, now, broken, random);
         ClientNode {
             index,
-            client: open(&Entries::new(), version, settings, now, broken, random),
+            first_device: client.identity(),
+            holds_token_of: None,
+            client,
             life: 1,
             version,
             settings,
@@ -142,7 +150,9 @@ impl ClientNode {
         self.told_again.clear();
         self.life += 1;
         self.is_paused = false;
-        self.client = open(&self.device.entries, self.version, self.settings, now, broken, random);
+        self.holds_token_of = None;
+        let own = (self.index, self.version);
+        self.client = open(own, &self.device.entries, self.settings, now, broken, random);
         self.store = self.client.store();
         occasions.add(Occasion::ClosureLost, self.closures.len() as u64);
         self.closures.clear();
@@ -533,8 +543,8 @@ fn note_merging(centres: &mut CentresTold, client: ClientIndex, called: &Called,
 }
 
 fn open(
+    (index, version): (ClientIndex, SchemaVersion),
     storage: &Entries,
-    version: SchemaVersion,
     settings: ClientSettings,
     now: Now,
     broken: Broken,
@@ -545,7 +555,11 @@ fn open(
         schema: version.schema(),
         fresh_client: ClientId(Id::from_u128(fresh)),
         fresh_secret: DeviceSecret((!fresh).to_be_bytes()),
-        token: TokenSource::Fixed(super::front_node::TOKEN.into()),
+        token: TokenSource::Fixed(if version == SchemaVersion::Rights {
+            Speaker::of(index).token()
+        } else {
+            super::front_node::TOKEN.into()
+        }),
         user: "simulated".into(),
         gateways: vec![settings.gateways; settings.centres],
         batch: settings.batch,

@@ -27,6 +27,10 @@ pub enum Event {
     Fault(PlannedFault),
     Centre(CentreLinkEvent),
     CentreFault(CentreFault),
+    /// Operators deploy rights.
+    Deploy,
+    /// The hostile user does something.
+    Hostile,
 }
 
 /// What happens between a client and a gateway.

@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use iolite_access::{Access, DevelopmentToken};
 use iolite_catalog::SchemaPolicy;
 use iolite_causal::{Centres, LinkInput, LinkOutput};
-use iolite_gateway::{Gateway, Input, Output, SessionId, Settings, Without};
+use iolite_gateway::{AccessNews, Deployed, Gateway, Input, Output, SessionId, Settings, Without};
 use iolite_machine::{Instant, Machine, Now};
 use iolite_replication::node::{FromReplica, Life, ReplicaId, ToReplica};
 use iolite_replication::{Coordinator, CoordinatorInput, CoordinatorOutput, CoordinatorSettings, ShardMap};
 use iolite_store::{Asking, Event, Request, RequestId};
 use iolite_values::{
-    Attempt, ClientId, CoordinatorId, Counter, Decision, Id, Level, Operation, Timestamp, Transaction, TransactionId,
-    Value, Write,
+    Attempt, ClientId, CoordinatorId, Counter, Decision, Id, Level, Operation, StoreIncarnation, Timestamp,
+    Transaction, TransactionId, Value, Write,
 };
 use iolite_wire::message::{Advance, FromClient, FromGateway, GoodbyeReason, Submit};
 use iolite_wire::{SessionDecoder, SessionEncoder};
@@ -21,7 +21,7 @@ use super::checked::Checked;
 use super::telling::Telling;
 use crate::broken::Broken;
 use crate::counts::Counts;
-use crate::habits::Habits;
+use crate::habits::{Calls, Habits};
 use crate::history::{History, OpenCalls};
 use crate::occasions::Occasion;
 use crate::random::Random;
@@ -51,6 +51,10 @@ pub struct FrontNode {
     /// The clients that were out of the set when this was last looked at.
     pub(super) out: BTreeSet<ClientId>,
     asking: Asking<Asker>,
+    /// Messages to the hostile user, which has not taken them.
+    pub(super) hostile_hears: Vec<(SessionId, FromGateway)>,
+    /// Deployments that came into effect.
+    pub(super) deployed: u64,
     last_command: u64,
 }
 
@@ -62,6 +66,10 @@ pub(super) struct Codec {
     more: bool,
     /// The client, once it has said hello.
     pub(super) client: Option<ClientId>,
+    /// By which it has said hello.
+    pub(super) token: String,
+    /// The history of the store that it was welcomed to.
+    store: Option<StoreIncarnation>,
     /// The parts so far of an `Advance` that is not told whole yet.
     pub(super) telling: Telling,
 }
@@ -90,7 +98,7 @@ impl FrontNode {
             limits: habits.gateway_limits,
             broken: broken.of_gateway(),
             fresh_key: [0; 32],
-            rights_required: false,
+            rights_required: habits.calls == Calls::Rights,
             has_indexes: true,
             has_blob_store: false,
             without: Without::Nothing,
@@ -113,6 +121,8 @@ impl FrontNode {
             number: usize::from(number),
             out: BTreeSet::new(),
             asking: Asking::default(),
+            hostile_hears: Vec::new(),
+            deployed: 0,
             last_command: 0,
         }
     }
@@ -153,6 +163,8 @@ impl FrontNode {
             told: Timestamp::ZERO,
             more: false,
             client: None,
+            token: String::new(),
+            store: None,
             telling: Telling::default(),
         };
         self.sessions.insert(session, codec);
@@ -174,14 +186,18 @@ impl FrontNode {
                     refuse_values(submit);
                 }
                 note_request(&message, occasions);
-                if let FromClient::Hello(hello) = &message {
-                    codec.client = Some(hello.client);
-                }
+                self.note_hello(session, &message);
                 Input::Message(session, message)
             }
             Err(error) => Input::Garbled(session, error.to_string()),
         };
         self.gateway.handle(now, input);
+    }
+
+    pub(super) fn note_hello(&mut self, session: SessionId, message: &FromClient) {
+        if let (Some(codec), FromClient::Hello(hello)) = (self.sessions.get_mut(&session), message) {
+            (codec.client, codec.token) = (Some(hello.client), hello.token.clone());
+        }
     }
 
     pub fn drained(&mut self, now: Now, session: SessionId) {
@@ -229,8 +245,11 @@ impl FrontNode {
                 match output {
                     Output::Message(session, message) => {
                         note_answer(&message, occasions);
+                        self.note_rights(session, &message, history);
                         self.note_delivery(now, session, &message, history);
-                        self.say(session, message, random, &mut leaving);
+                        if !self.tell_hostile(now, session, &message) {
+                            self.say(session, message, random, &mut leaving);
+                        }
                     }
                     Output::Close(session) => {
                         self.sessions.remove(&session);
@@ -241,9 +260,11 @@ impl FrontNode {
                         let number = self.asking.begin(Asker::Gateway(id));
                         self.open_calls.note_request(number, &request);
                         history.note_request(now, self.id, &request);
+                        history.rights.note_handed(&request, self.resolved);
                         self.ask(now, number, request);
                     }
-                    Output::Blobs(_, _) | Output::Access(_) => {}
+                    Output::Access(news) => self.note_access(&news),
+                    Output::Blobs(_, _) => {}
                     Output::GiveUp(id) => {
                         if let Some(number) = self.asking.give_up(Asker::Gateway(id)) {
                             self.give_up(now, number);
@@ -342,6 +363,35 @@ impl FrontNode {
             Event::Ready { .. } | Event::Feed(_) => event,
         };
         self.gateway.handle(now, Input::Store(event));
+    }
+
+    /// The hostile user's and everybody's sessions are told who they are, and how their mutations ended.
+    fn note_rights(&mut self, session: SessionId, message: &FromGateway, history: &mut History) {
+        let Some(codec) = self.sessions.get_mut(&session).filter(|_| history.rights.is_on) else { return };
+        match message {
+            FromGateway::Welcome(welcome) => {
+                (codec.client, codec.store) = (Some(welcome.client), Some(welcome.store));
+                history.rights.note_welcome(welcome.client, &codec.token, session);
+            }
+            FromGateway::Advance(advance) => {
+                if let (Some(client), Some(store)) = (codec.client, codec.store) {
+                    history.rights.note_outcomes(store, client, &advance.outcomes);
+                }
+            }
+            FromGateway::SchemaWanted
+            | FromGateway::Goodbye(_)
+            | FromGateway::Pong(_)
+            | FromGateway::LogWanted(_)
+            | FromGateway::LogDiffers(_)
+            | FromGateway::Stored(_)
+            | FromGateway::Renewed(_) => {}
+        }
+    }
+
+    fn note_access(&mut self, news: &AccessNews) {
+        if let AccessNews::Deployed(_, Ok(Deployed { changes: Some(_), .. })) = news {
+            self.deployed += 1;
+        }
     }
 
     fn note_resolved(&mut self, event: &Event) {

@@ -5,6 +5,7 @@ use super::events::{Event, ServerEvent};
 use super::server::End;
 use super::{Process, World};
 use crate::history::{ClientIndex, Moment};
+use crate::rights::RightsEvent;
 
 const MILLISECOND: Moment = 1_000_000;
 /// A closure makes its client's process busy for less than this, mostly.
@@ -27,6 +28,8 @@ impl World {
             Event::Fault(fault) => self.make_fault(fault),
             Event::Centre(event) => self.on_centre_link_event(event),
             Event::CentreFault(fault) => self.make_centre_fault(fault),
+            Event::Deploy => self.deploy(),
+            Event::Hostile => self.act_hostile(),
         }
     }
 
@@ -39,6 +42,7 @@ impl World {
             let now = self.now_of_front(front);
             if let Process::Up(node) = &mut self.fronts[front] {
                 let leaving = node.settle(now, &mut self.random, &mut self.occasions, &mut self.history);
+                self.rights_events.add(RightsEvent::Deployed, std::mem::take(&mut node.deployed));
                 self.leave_front(front, leaving);
             }
         }

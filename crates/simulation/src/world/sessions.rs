@@ -119,6 +119,7 @@ impl World {
             Process::Up(front) if self.front_lives[link.front] == link.front_life => front.open(now, id.session()),
             Process::Up(_) | Process::Down(()) => return self.break_link(id, true, false),
         }
+        self.history.rights.devices.insert(id.session(), link.client);
         let last = self.clients[link.client.0].last_front.replace(link.front);
         self.occasions.add(Occasion::Moved, u64::from(last.is_some_and(|last| last != link.front)));
         self.tell_client(link.client, link.client_life, Input::Linked);

@@ -111,7 +111,9 @@ impl World {
             | Event::Stored(_)
             | Event::StoreAgain(..)
             | Event::Fault(_)
-            | Event::CentreFault(_) => None,
+            | Event::CentreFault(_)
+            | Event::Deploy
+            | Event::Hostile => None,
         }
     }
 }

@@ -132,8 +132,8 @@ impl World {
         self.history.rows.note_restart(client, &node.pending_counters(), has_ended);
         self.history.delivery.note_position(node.life(), node.client.at());
         // A client that had stored nothing yet is another one now.
-        self.history.identities.insert(node.client.identity(), client);
         self.history.versions.insert(client, node.version);
+        self.history.note_device(node.client.identity(), client);
         let tabs: Vec<TabId> = node.tabs.keys().copied().collect();
         for tab in tabs {
             let at = self.moment + self.random.between(1, 300) * MILLISECOND;
@@ -147,7 +147,7 @@ impl World {
         let (next, occasion) = match node.version {
             SchemaVersion::First => (SchemaVersion::Grown, Occasion::SchemaGrown),
             SchemaVersion::Grown => (SchemaVersion::Pruned, Occasion::SchemaPruned),
-            SchemaVersion::Pruned | SchemaVersion::Rows | SchemaVersion::Centres => return,
+            SchemaVersion::Pruned | SchemaVersion::Rows | SchemaVersion::Centres | SchemaVersion::Rights => return,
         };
         node.version = next;
         self.occasions.add(occasion, 1);
