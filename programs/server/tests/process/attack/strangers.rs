@@ -229,11 +229,11 @@ fn like(number: u128) -> Vec<Write> {
 }
 
 impl User {
-    /// Asks for everything in a table in every way: all of it, one row, and one cell.
-    async fn follow(&mut self, first: u32, table: &str, key: &[Value], column: &str) {
+    /// Asks for everything in a table in every way: all of it, one row, and one cell. Without a column that is the row's life.
+    async fn follow(&mut self, first: u32, table: &str, key: &[Value], column: Option<&str>) {
         let all = Interest::Range { table: TableId::of(table), range: KeyRange::all() };
         let one = Interest::Range { table: TableId::of(table), range: KeyRange::one(&row(table, key).row) };
-        let cell = Interest::Cell(Cell { column: ColumnId::of(column), ..row(table, key) });
+        let cell = Interest::Cell(Cell { column: column.map_or(ColumnId::ROW, ColumnId::of), ..row(table, key) });
         let query = Interest::Query(Query::all(TableId::of(table), false).into());
         let interests = [all, one, cell, query].into_iter().zip(first..).map(|(own, name)| (SubscriptionId(name), own));
         let subscribe = Subscribe { held: false, interests: interests.collect(), first: [].into() };
@@ -266,9 +266,9 @@ async fn told_to_mallory(hidden_name: &str, hidden_messages: u128) -> Vec<Advanc
     for number in 0..hidden_messages {
         ann.may("say something", message(100 + number, 1, "ann")).await;
     }
-    mallory.follow(10, "rooms", &[id(1)], "name").await;
-    mallory.follow(20, "members", &[id(1), "ann".into()], "").await;
-    mallory.follow(30, "messages", &[id(100)], "likes").await;
+    mallory.follow(10, "rooms", &[id(1)], Some("name")).await;
+    mallory.follow(20, "members", &[id(1), "ann".into()], None).await;
+    mallory.follow(30, "messages", &[id(100)], Some("likes")).await;
     for number in 0..hidden_messages {
         ann.may("like it", like(100 + number)).await;
     }
@@ -294,7 +294,7 @@ async fn a_member_who_is_removed_loses_the_room_in_the_next_advance() {
     let stage = Stage::of("rooms");
     let (mut ann, mut ben) = (stage.user("ann").await, stage.user("ben").await);
     ann.may("found a room", room(1, "ann", "lab")).await;
-    ben.follow(10, "rooms", &[id(1)], "name").await;
+    ben.follow(10, "rooms", &[id(1)], Some("name")).await;
     ann.may("let him in", insert("members", &[id(1), "ben".into()], &[])).await;
     ben.told_until(&[id(1)]).await;
     ann.may("send him away", delete("members", &[id(1), "ben".into()])).await;
