@@ -516,7 +516,7 @@ const VARIANTS: [Variant; 56] = [
         rule: "what a judgement of rights looked at is not checked any more when the mutation commits",
         place: Where::Gateway(BrokenGateway::JudgeWithoutReads),
         needs: Needs::Rights,
-        seeds: Some(1..=20),
+        seeds: None,
     },
     Variant {
         broken: Broken::RulesBeforeGuarded,
@@ -524,7 +524,7 @@ const VARIANTS: [Variant; 56] = [
         rule: "what a judgement looked at is dropped where the level of the written tables drops reads",
         place: Where::Gateway(BrokenGateway::RulesBeforeGuarded),
         needs: Needs::Rights,
-        seeds: Some(1..=20),
+        seeds: None,
     },
     Variant {
         broken: Broken::ReadsUnchecked,
