@@ -124,7 +124,8 @@ impl Subject {
         self.digest_with(b"iolite subject", b"")
     }
 
-    fn digest_with(&self, purpose: &[u8], rest: &[u8]) -> Id {
+    /// A digest of this user and something else, for one purpose.
+    pub fn digest_with(&self, purpose: &[u8], rest: &[u8]) -> Id {
         let mut digest = Sha256::new();
         digest.update(purpose);
         for part in [&self.issuer, &self.name] {

@@ -90,6 +90,8 @@ pub struct Catalog {
     schema: Schema,
     /// None: nobody has given any.
     rights: Option<Arc<Rights>>,
+    /// The version since which these are the rights.
+    rights_version: i64,
     known: BTreeSet<SchemaHash>,
 }
 
@@ -98,7 +100,7 @@ impl Catalog {
     pub fn new(policy: SchemaPolicy) -> Catalog {
         let schema = Schema::default();
         let known = [schema.hash()].into();
-        Catalog { policy, rows: BTreeMap::new(), version: 0, schema, rights: None, known }
+        Catalog { policy, rows: BTreeMap::new(), version: 0, schema, rights: None, rights_version: 0, known }
     }
 
     pub fn table() -> TableId {
@@ -142,6 +144,11 @@ impl Catalog {
     /// The rights beside the schema. None: nobody has given any.
     pub fn rights(&self) -> Option<&Arc<Rights>> {
         self.rights.as_ref()
+    }
+
+    /// The version that brought the rights which are in effect. Names them, in one history of the store.
+    pub fn rights_version(&self) -> i64 {
+        self.rights_version
     }
 
     /// Grows with each schema and each deployment, from 0 for the empty schema.

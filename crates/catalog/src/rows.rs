@@ -41,7 +41,7 @@ fn read(row: &Row) -> Result<(Schema, Option<Arc<Rights>>), String> {
 impl Catalog {
     /// Makes the highest version the current one, and knows all of them.
     pub(crate) fn read_versions(&mut self) -> Result<(), CatalogError> {
-        let mut latest = None;
+        let mut latest: Option<(i64, Schema, Option<Arc<Rights>>, i64)> = None;
         for (key, row) in self.rows.iter().filter(|(_, row)| row.exists()) {
             let mark = RowAt { table: Catalog::table(), key: key.clone(), row: row.clone() };
             if let Some(backup) = restoring(&mark) {
@@ -53,12 +53,13 @@ impl Catalog {
             };
             let (schema, rights) = read(row).map_err(|problem| CatalogError::Unreadable { version, problem })?;
             self.known.insert(schema.hash());
-            latest = Some((version, schema, rights));
+            let as_before = latest.filter(|(_, _, before, _)| *before == rights).map(|(_, _, _, since)| since);
+            latest = Some((version, schema, rights, as_before.unwrap_or(version)));
         }
-        if let Some((version, schema, rights)) = latest {
+        if let Some((version, schema, rights, since)) = latest {
             self.version = version;
             self.schema = schema;
-            self.rights = rights;
+            (self.rights, self.rights_version) = (rights, since);
         }
         Ok(())
     }

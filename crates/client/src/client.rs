@@ -38,7 +38,7 @@ use std::time::Duration;
 
 use iolite_machine::{Instant, Machine, Now, PersistId};
 use iolite_values::{
-    Attempt, ClientId, Counter, Interest, LaneNumber, Schema, SchemaHash, StoreIncarnation, Timestamp,
+    Attempt, ClientId, Counter, Id, Interest, LaneNumber, Schema, SchemaHash, StoreIncarnation, Timestamp,
 };
 use iolite_wire::message::Advance;
 
@@ -86,6 +86,8 @@ pub struct Client {
     cache: Cache,
     /// The history that the cache is of.
     store: Option<StoreIncarnation>,
+    /// The digest of rights that the cache is by, as the last advance that had one has told it.
+    rights: Option<Id>,
     delivery: Delivery,
     logs: Logs,
     checkpoints: Checkpoints,
@@ -223,6 +225,7 @@ impl Client {
             batch: config.batch,
             cache,
             store,
+            rights: store.and(meta.and_then(|meta| meta.rights)),
             logs: Logs::default(),
             checkpoints: Checkpoints::default(),
             batches: Batches::default(),

@@ -9,9 +9,9 @@ use harness::{Harness, Stop, at, key, note_row, notes, title_put};
 use iolite_client::{Transaction, View};
 use iolite_machine::Machine;
 use iolite_values::{
-    Attempt, Counter, Direction, Field, IndexRange, KeyRange, Operation, Query, RowKey, TableId, Value, Write,
+    Attempt, Counter, Direction, Field, Id, IndexRange, KeyRange, Operation, Query, RowKey, TableId, Value, Write,
 };
-use iolite_wire::message::{Advance, GoneRow, Outcome, Verdict};
+use iolite_wire::message::{Advance, FromClient, GoneRow, Outcome, Verdict};
 
 const SECRET: &str = "nobody else may see this";
 
@@ -74,6 +74,39 @@ fn a_row_that_is_gone_leaves_ranges_queries_and_the_disk() {
         let mut again = harness.reopened();
         assert_eq!(last(&watch(&mut again, View::Optimistic, read)), [key(2)]);
     }
+}
+
+/// The digest of rights in the hello of a client that gets a link.
+fn says(harness: &mut Harness) -> Option<Id> {
+    harness.take_sent();
+    harness.link();
+    let sent = harness.take_sent();
+    let [FromClient::Hello(hello)] = &sent[..] else { panic!("it says hello: {sent:?}") };
+    hello.resume.expect("it holds something").rights
+}
+
+#[test]
+fn a_client_comes_back_with_the_digest_of_rights_by_which_it_holds_its_rows() {
+    let (first, second) = (Some(Id::from_u128(7)), Some(Id::from_u128(8)));
+    let mut harness = Harness::new();
+    harness.connect();
+    watch(&mut harness, View::Confirmed, of_range);
+    harness.load(10, &[(notes(), key(1), note_row("open", 1))]);
+    harness.advance(Advance { to: at(20), rights: first, more: true, ..Advance::default() });
+    harness.disconnect();
+    assert_eq!(says(&mut harness), None, "an advance that is not whole tells nothing");
+    harness.welcome(1);
+    harness.advance(Advance { to: at(20), rights: first, ..Advance::default() });
+    harness.advance(Advance { to: at(30), gone: gone(notes(), 1), ..Advance::default() });
+    let mut again = harness.reopened();
+    assert_eq!(says(&mut again), first, "the disk keeps it");
+    again.welcome(1);
+    again.advance(Advance { to: at(40), rights: second, ..Advance::default() });
+    again.disconnect();
+    assert_eq!(says(&mut again), second);
+    again.welcome(2);
+    again.disconnect();
+    assert_eq!(says(&mut again), None, "of another history nothing is held");
 }
 
 #[test]

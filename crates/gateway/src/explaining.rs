@@ -130,8 +130,10 @@ impl Gateway {
         if reads > READS {
             return self.tell_explained(asked, Err(TOO_MANY.into()));
         }
-        let case = order.case.wanting(needs);
-        self.explaining.0.insert(asked, Order { case, reads, ..order });
+        let mut order = Order { reads, ..order };
+        // All of it is read as of one moment, for nobody's session.
+        order.case.wants(needs, |_| None);
+        self.explaining.0.insert(asked, order);
         self.ask_to_explain(asked);
     }
 

@@ -4,6 +4,7 @@
 
 mod answer;
 mod buffers;
+pub mod digest;
 mod follow;
 pub mod index;
 pub mod load;

@@ -9,7 +9,7 @@ use iolite_values::{Scalar, Value};
 pub const SUBJECT: &str = "sub";
 
 /// A thing that a token says of a user under one name.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Claim {
     Text(String),
     Number(i64),
@@ -27,7 +27,7 @@ pub enum ClaimType {
 }
 
 /// The claims of one user. The subject is always among them.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Claims {
     claims: BTreeMap<String, Claim>,
 }

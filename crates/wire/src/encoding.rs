@@ -26,5 +26,5 @@ pub(crate) use blob::{read_tree, write_tree};
 pub(crate) use cell::{name as cell_name, named as named_cell, row_key};
 pub(crate) use level::{read_level, write_level};
 pub(crate) use query::{read_direction, write_direction};
-pub(crate) use reader::{Reader, each, identity, only_true, required};
-pub(crate) use writer::Writer;
+pub(crate) use reader::{Reader, each, id_of, identity, only_true, required};
+pub(crate) use writer::{Writer, bytes_of};

@@ -37,6 +37,7 @@ fn records_of_a_newer_release_are_told_apart_from_damaged_ones() {
         unsent_after: None,
         centre_token: None,
         bound: Some(Bound { client: ClientId::default(), subject: None }),
+        rights: None,
     };
     let stored = stored.encode().expect("small");
 

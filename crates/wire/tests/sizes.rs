@@ -69,7 +69,7 @@ fn hello() -> FromClient {
         token: "0123456789abcdef0123456789abcdef".into(),
         client: ClientId(Id::from_u128(u128::MAX)),
         schema: SchemaHash([1; 16]),
-        resume: Some(Resume { store: StoreIncarnation(Id::from_u128(u128::MAX)), at: time(0) }),
+        resume: Some(Resume { store: StoreIncarnation(Id::from_u128(u128::MAX)), at: time(0), rights: None }),
         acknowledged: Counter(2000),
         centre_token: None,
         batch: Duration::ZERO,

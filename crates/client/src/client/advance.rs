@@ -130,6 +130,7 @@ impl Client {
         let loaded = !advance.snapshots.is_empty();
         rows.extend(self.cache.replace(advance.snapshots));
         self.cache.advance(advance.to);
+        self.rights = advance.rights.or(self.rights);
         self.moving.see(advance.clock);
         self.compare_due = true;
         for outcome in &advance.outcomes {
@@ -225,6 +226,7 @@ fn joined(mut so_far: Advance, part: Advance) -> Advance {
     so_far.is_owed |= part.is_owed;
     so_far.members.extend(part.members);
     so_far.clock.extend(part.clock);
+    so_far.rights = part.rights.or(so_far.rights);
     for snapshot in part.snapshots {
         match so_far.snapshots.last_mut() {
             Some(last) if last.subscription == snapshot.subscription => last.rows.extend(snapshot.rows),

@@ -119,7 +119,7 @@ impl Client {
         };
         self.session.linked(now.instant, token.clone());
         // Also of a cache that holds nothing any more: what was told of this history is not to be taken back.
-        let resume = self.store.map(|store| Resume { store, at: self.cache.at() });
+        let resume = self.store.map(|store| Resume { store, at: self.cache.at(), rights: self.rights });
         // The welcome says that the hello has arrived.
         (self.acknowledgement.told, self.acknowledgement.told_by) = (self.acknowledgement.noted, 0);
         let SchemaHash(schema) = self.schema_hash;
@@ -181,7 +181,7 @@ impl Client {
             self.disk.due = true;
             self.disk.ends_before_history = self.disk.last.next();
         }
-        self.store = Some(store);
+        (self.store, self.rights) = (Some(store), None);
         self.compare_due = true;
     }
 

@@ -170,6 +170,7 @@ impl Client {
             unsent_after: self.causal.unsent_after(),
             centre_token: self.moving.token.clone(),
             bound: self.identity.bound,
+            rights: self.rights,
         }
     }
 

@@ -82,14 +82,15 @@ impl Gateway {
             return self.tell_link(now, link, done(Done::Cell(None)));
         }
         // Who may see the row may have its blob. A row that is hidden is none.
-        let interest = match self.sight(identity, &interest) {
+        let (sight, rests) = self.sight(identity, &interest);
+        let interest = match sight {
             Sight::All => interest,
             Sight::Part(part) => part,
             Sight::Declined(_) => return self.tell_link(now, link, done(Done::Cell(None))),
-            Sight::Waits(needs) => {
+            Sight::Waits => {
                 // It asks again. Its session on `/sync` needs the sets, too, if it shows the row.
                 if let Some(id) = self.client_of_link(link).and_then(|client| self.clients.get(&client).copied()) {
-                    self.need_sets(id, &needs);
+                    self.need_sets(id, &rests);
                 }
                 return self.tell_link(now, link, done(Done::Unavailable));
             }

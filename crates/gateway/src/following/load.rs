@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use iolite_store::{Commit, RequestId, RowAt};
-use iolite_values::{Interest, Query, Row, RowKey, TableId, Timestamp, Write};
+use iolite_values::{Interest, KeyRange, Row, RowKey, TableId, Timestamp, Write};
 use iolite_wire::message::{Declination, Declined, RowSnapshot, Snapshot, SubscriptionId};
 
 use crate::SessionId;
@@ -33,7 +33,7 @@ impl LoadId {
 pub struct Load {
     pub subscriptions: BTreeSet<SubscriptionId>,
     pub stage: Stage,
-    /// What was left out because it is too large, to be told with the answer.
+    /// The interests that were left out because they are too large, to be told with the answer.
     declined: Vec<Declined>,
     buffer: Vec<Write>,
     buffer_bytes: usize,
@@ -55,7 +55,7 @@ pub enum Stage {
 #[derive(Debug, Default)]
 pub struct Missed {
     pub of: BTreeSet<SubscriptionId>,
-    /// Queries that the client holds, of which no row has changed since: they are read to be followed, and not told again.
+    /// Those of the others that the client holds, and of which no row has changed since: they are read to be followed, and not told again.
     pub unchanged: BTreeSet<SubscriptionId>,
     pub request: Option<RequestId>,
     changes: Vec<Write>,
@@ -243,12 +243,14 @@ impl Load {
         let Stage::Reading { missed, rows: _ } = &mut self.stage else { return true };
         let index = index(&missed.of, subscriptions);
         let all = commits.iter().flat_map(|commit| commit.writes.iter());
-        let is_changed = |query: &Query| {
-            all.clone().any(|write| write.cell.table == query.table && query.keys.contains(&write.cell.row))
+        let is_changed = |table: TableId, keys: &KeyRange| {
+            all.clone().any(|write| write.cell.table == table && keys.contains(&write.cell.row))
         };
         missed.unchanged.retain(|name| match subscriptions.get(name).map(|own| &own.interest) {
-            Some(Interest::Query(query)) => !is_changed(query),
-            Some(Interest::Cell(_) | Interest::Range { .. }) | None => false,
+            Some(Interest::Query(query)) => !is_changed(query.table, &query.keys),
+            Some(Interest::Range { table, range }) => !is_changed(*table, range),
+            Some(Interest::Cell(cell)) => !is_changed(cell.table, &KeyRange::one(&cell.row)),
+            None => false,
         });
         let changes = all.filter(|write| index.has_match(&write.cell)).cloned().collect();
         missed.changes = coalesce(changes);
@@ -307,7 +309,15 @@ impl Load {
         let changes = changes.filter(|write| by_changes.has_match(&write.cell));
         let whole: BTreeSet<SubscriptionId> = self.subscriptions.difference(&missed.of).copied().collect();
         let (read, answers) = rows.into_parts();
-        let mut snapshots = fold(read, &index(&whole, subscriptions), &self.buffer);
+        let by_rows = index(&whole, subscriptions);
+        let mut snapshots = fold(read, &by_rows, &self.buffer);
+        let mut changed = BTreeSet::new();
+        for write in &self.buffer {
+            by_rows.matches(&write.cell, |target| {
+                changed.insert(target.subscription);
+            });
+        }
+        snapshots.retain(|own| changed.contains(&own.subscription) || !missed.unchanged.contains(&own.subscription));
         let news = answers.into_iter().filter(|(name, own)| own.is_changed() || !missed.unchanged.contains(name));
         snapshots.extend(news.map(|(name, answer)| shaped(answer.snapshot(name), subscriptions.get(&name))));
         snapshots.sort_unstable_by_key(|own| own.subscription);

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 use iolite_machine::Now;
 use iolite_store::{ChangesError, Commit, ReadReply, Request, RequestId, TooOld};
-use iolite_values::{Interest, Schema, Timestamp};
+use iolite_values::{Schema, Timestamp};
 use iolite_wire::message::{Declination, SubscriptionId};
 
 use crate::following::load::{AnswerSize, Load, LoadId, Missed, News, Stage};
@@ -75,7 +75,8 @@ impl Gateway {
 
     /// Asks for what happened to a load's interests since `after`. Changes do not tell who came into a query: its answers are read, as of the same moment. They
     /// are told again only if anything changed that they may rest on: otherwise a session whose queries are more than it may be sent at one time would be behind
-    /// again with each answer, and never be told anything else. What is stale is read whole, and told.
+    /// again with each answer, and never be told anything else. What is stale is read whole, and told. What a rule hides in part is held as queries are: some
+    /// changes may have been made while it was out of sight.
     pub(crate) fn read_changes(&mut self, id: SessionId, load: LoadId, after: Timestamp) {
         let through = self.position();
         self.unfollow_load(id, load);
@@ -83,8 +84,7 @@ impl Gateway {
         let Some(own) = open.loads.get(&load) else { return };
         let known = own.subscriptions.iter().filter_map(|name| Some((*name, open.subscriptions.get(name)?)));
         let (stale, held): (Vec<_>, Vec<_>) = known.partition(|(_, own)| own.is_stale());
-        let (queries, others): (Vec<_>, Vec<_>) =
-            held.into_iter().partition(|(_, own)| matches!(own.interest, Interest::Query(_)));
+        let (queries, others): (Vec<_>, Vec<_>) = held.into_iter().partition(|(_, own)| own.is_read_again());
         let interests: Vec<_> = others.iter().chain(&queries).map(|(_, own)| own.interest.clone()).collect();
         let others = others.into_iter().map(|(name, _)| name).collect();
         let unknown: BTreeSet<SubscriptionId> = queries.into_iter().map(|(name, _)| name).collect();

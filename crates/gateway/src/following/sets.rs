@@ -2,9 +2,10 @@
 //!
 //! A set is a query of the gateway itself, one for each user and set, followed like any other as long as a session needs it.
 //! Invariants: a set that is known is as of the feed's position. Who asks for something that rests on a set is not answered before the set is known. When a
-//! set changes, its sessions are told nothing by the set as it was.
+//! set changes, all sessions that rest on it are told nothing by the set as it was.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -58,6 +59,22 @@ impl KeySets {
             State::Known(rows) => Some(rows),
             State::Early | State::Reading(..) => None,
         }
+    }
+
+    /// The rows of a set, if it is known and not too large.
+    pub fn rows(&self, query: &Query) -> Option<Vec<(RowKey, Row)>> {
+        let rows = self.known(query).filter(|rows| rows.len() <= limits::SET_KEYS_MAX)?.iter();
+        Some(rows.map(|(key, row)| (key.clone(), row.clone())).collect())
+    }
+
+    /// The sets that a session rests on, as far as they are known.
+    pub fn of(&self, id: SessionId) -> impl Iterator<Item = (&Query, &BTreeMap<RowKey, Row>)> {
+        let sets = self.numbers.iter().filter_map(|(query, number)| Some((&**query, self.sets.get(number)?)));
+        let own = sets.filter(move |(_, own)| own.users.contains(&id));
+        own.filter_map(|(query, own)| match &own.rows {
+            State::Known(rows) => Some((query, rows)),
+            State::Early | State::Reading(..) => None,
+        })
     }
 
     /// How many follow a query.
@@ -117,14 +134,32 @@ impl KeySets {
     }
 }
 
-impl Rows for KeySets {
+/// The sets, for one judgement, which notes on what it rests.
+pub struct Looked<'a> {
+    sets: &'a KeySets,
+    at: RefCell<BTreeSet<Arc<Query>>>,
+}
+
+impl<'a> Looked<'a> {
+    pub fn new(sets: &'a KeySets) -> Looked<'a> {
+        Looked { sets, at: RefCell::default() }
+    }
+
+    /// The sets by which it was judged.
+    pub fn into_needs(self) -> Needs {
+        Needs { sets: self.at.into_inner(), ..Needs::default() }
+    }
+}
+
+impl Rows for Looked<'_> {
     /// Read rules look at no rows but those of sets.
     fn row(&self, _row: &RowName) -> Option<Cow<'_, Row>> {
         None
     }
 
     fn answers(&self, query: &Query) -> Option<Vec<(RowKey, Cow<'_, Row>)>> {
-        let rows = self.known(query).filter(|rows| rows.len() <= limits::SET_KEYS_MAX)?.iter();
+        let rows = self.sets.known(query).filter(|rows| rows.len() <= limits::SET_KEYS_MAX)?.iter();
+        self.at.borrow_mut().insert(Arc::new(query.clone()));
         Some(rows.map(|(key, row)| (key.clone(), Cow::Borrowed(row))).collect())
     }
 }

@@ -7,13 +7,14 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use iolite_access::Identity;
+use iolite_access::{Identity, User};
 use iolite_machine::Now;
 use iolite_rights::{Effective, Judge, LogRights, Needs, Right, Rights, TableRights};
 use iolite_values::{Interest, KeyRange, LogCheckpoint, LogPages, Query, Schema, TableId};
 use iolite_wire::message::{Declination, First, Subscribe, SubscriptionId};
 
 use crate::following::load::LoadId;
+use crate::following::sets::Looked;
 use crate::gateway::target;
 use crate::sessions::farewell::Farewell;
 use crate::sessions::session::{Flow, Standing};
@@ -27,8 +28,8 @@ pub enum Sight {
     Part(Interest),
     /// The interest cannot be had. The sentence is for the app.
     Declined(String),
-    /// Some sets have to be known first.
-    Waits(Needs),
+    /// Some of the sets that it rests on have to be known first.
+    Waits,
 }
 
 /// The rule of an interest.
@@ -50,38 +51,57 @@ pub enum PutOff {
 }
 
 impl Gateway {
-    /// As much of an interest as may be seen now.
-    pub(crate) fn sight(&self, identity: &Identity, interest: &Interest) -> Sight {
-        let (Some(rights), Identity::User(user)) = (self.catalog.rights(), identity) else { return Sight::All };
+    /// As much of an interest as may be seen now, and all sets that this rests on.
+    pub(crate) fn sight(&self, identity: &Identity, interest: &Interest) -> (Sight, Needs) {
+        match self.ruled_query(identity, interest) {
+            Ok((rights, user, query)) => self.sight_by_sets(rights, user, interest, &query),
+            Err(sight) => (sight, Needs::default()),
+        }
+    }
+
+    /// The query of all that was asked for, and by what its rule is evaluated. The error is a sight for which no rule has to be.
+    fn ruled_query<'a>(
+        &'a self,
+        identity: &'a Identity,
+        interest: &Interest,
+    ) -> Result<(&'a Rights, &'a User, Query), Sight> {
+        let (Some(rights), Identity::User(user)) = (self.catalog.rights(), identity) else { return Err(Sight::All) };
         let schema = self.catalog.schema();
         if [LogPages::table(), LogCheckpoint::table()].contains(&interest.table()) {
-            return sight_of_logs(rights, schema);
+            return Err(sight_of_logs(rights, schema));
         }
-        let Some(query) = query_of(interest, schema) else { return Sight::All };
+        let Some(query) = query_of(interest, schema) else { return Err(Sight::All) };
         let name = schema.table_name(query.table).unwrap_or("?");
         match rights.tables.get(name) {
-            Some(TableRights::Open) => return Sight::All,
-            Some(TableRights::Rules(rules)) if rules.rule(Right::Read).is_some() => {}
+            Some(TableRights::Open) => Err(Sight::All),
+            Some(TableRights::Rules(rules)) if rules.rule(Right::Read).is_some() => Ok((rights, user, query)),
             Some(TableRights::Rules(_)) | None => {
-                return Sight::Declined(format!("table {name:?} has no rule \"read\", so nobody may see a row of it"));
+                Err(Sight::Declined(format!("table {name:?} has no rule \"read\", so nobody may see a row of it")))
             }
         }
+    }
+
+    fn sight_by_sets(&self, rights: &Rights, user: &User, interest: &Interest, query: &Query) -> (Sight, Needs) {
+        let looked = Looked::new(&self.sets);
         // No read rule looks at the time.
-        let judge = Judge { rights, schema, claims: &user.claims, now_ms: 0, rows: &self.sets };
-        let effective = judge.effective(&query);
-        match effective {
+        let judge = Judge { rights, schema: self.catalog.schema(), claims: &user.claims, now_ms: 0, rows: &looked };
+        let effective = judge.effective(query);
+        let mut rests = looked.into_needs();
+        let sight = match effective {
             Effective::True => Sight::Part(interest.clone()),
-            Effective::False => Sight::Part(nothing_of(&query)),
+            Effective::False => Sight::Part(nothing_of(query)),
             Effective::Conditions { .. } => {
-                let part = effective.apply(&query).map(|query| Interest::Query(Arc::new(query)));
-                Sight::Part(part.unwrap_or_else(|| nothing_of(&query)))
+                let part = effective.apply(query).map(|query| Interest::Query(Arc::new(query)));
+                Sight::Part(part.unwrap_or_else(|| nothing_of(query)))
             }
             Effective::Declined(why) => Sight::Declined(why),
-            Effective::Needs(needs) if needs.sets.iter().any(|set| self.sets.is_too_large(set)) => {
-                Sight::Declined(too_large_a_set())
+            Effective::Needs(needs) => {
+                let is_too_large = needs.sets.iter().any(|set| self.sets.is_too_large(set));
+                rests.add(needs);
+                if is_too_large { Sight::Declined(too_large_a_set()) } else { Sight::Waits }
             }
-            Effective::Needs(needs) => Sight::Waits(needs),
-        }
+        };
+        (sight, rests)
     }
 
     /// Puts a message off, until the sets are known that an earlier one waits for. The session ends if too much waits.
@@ -112,6 +132,7 @@ impl Gateway {
     /// Looks again at what a session may see, after its sets or claims changed. Returns the loads that begin anew.
     pub(crate) fn review(&mut self, id: SessionId) -> BTreeSet<LoadId> {
         let changed = self.changed_sights(id);
+        self.note_sight(id);
         let mut declined = Vec::new();
         let (mut loads, mut is_told) = (BTreeSet::new(), false);
         for (name, sight) in changed {
@@ -151,26 +172,25 @@ impl Gateway {
 
     /// The interests of which something else may be seen than before, and why one cannot be had.
     fn changed_sights(&mut self, id: SessionId) -> Vec<(SubscriptionId, (Interest, Option<String>))> {
-        let (mut changed, mut needs) = (Vec::new(), Needs::default());
+        let (mut changed, mut rests) = (Vec::new(), Needs::default());
         let Some(open) = self.open(id) else { return changed };
         for (name, own) in &open.subscriptions {
             let Some(ruled) = &own.ruled else { continue };
             let nothing = || query_of(&ruled.asked, self.catalog.schema()).map(|query| nothing_of(&query));
-            let (interest, why) = match self.sight(&open.identity, &ruled.asked) {
+            let (sight, own_rests) = self.sight(&open.identity, &ruled.asked);
+            rests.add(own_rests);
+            let (interest, why) = match sight {
                 Sight::All => (Some(ruled.asked.clone()), None),
                 Sight::Part(interest) => (Some(interest), None),
                 Sight::Declined(why) => (nothing(), Some(why)),
-                Sight::Waits(own) => {
-                    needs.add(own);
-                    (nothing(), None)
-                }
+                Sight::Waits => (nothing(), None),
             };
             let Some(interest) = interest else { continue };
             if why.is_some() || interest != own.interest {
                 changed.push((*name, (interest, why)));
             }
         }
-        self.need_sets(id, &needs);
+        self.need_sets(id, &rests);
         changed
     }
 
@@ -218,14 +238,17 @@ pub fn too_large_a_set() -> String {
 
 /// All rows of an interest. None: the schema lacks its table.
 fn query_of(interest: &Interest, schema: &Schema) -> Option<Query> {
-    let all = |table: TableId, keys: &KeyRange| {
-        schema.table_by_id(table).map(|own| Query { keys: keys.clone(), ..Query::all(table, own.live) })
-    };
     match interest {
-        Interest::Cell(cell) => all(cell.table, &KeyRange::one(&cell.row)),
-        Interest::Range { table, range } => all(*table, range),
+        Interest::Cell(cell) => all_of(schema, cell.table, KeyRange::one(&cell.row)),
+        Interest::Range { table, range } => all_of(schema, *table, range.clone()),
         Interest::Query(query) => Some((**query).clone()),
     }
+}
+
+/// All rows of a range. None: the schema lacks the table.
+pub fn all_of(schema: &Schema, table: TableId, range: KeyRange) -> Option<Query> {
+    let live = schema.table_by_id(table)?.live;
+    Some(Query { keys: range, ..Query::all(table, live) })
 }
 
 /// The query of no row.

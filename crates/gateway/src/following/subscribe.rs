@@ -14,7 +14,6 @@ use iolite_wire::message::{Declination, First, Subscribe, SubscriptionId};
 use crate::following::load::{Load, LoadId};
 use crate::following::sight::{PutOff, Ruled, Sight};
 use crate::gateway::target;
-use crate::interface::Broken;
 use crate::limits;
 use crate::sessions::farewell::Farewell;
 use crate::sessions::session::{Flow, Open, Standing, Subscription};
@@ -38,10 +37,10 @@ impl Gateway {
             return None;
         }
         let identity = open.identity.clone();
-        let (mut seen, mut needs, mut denied) = (Vec::new(), Needs::default(), Vec::new());
-        let is_held = subscribe.held && self.settings.broken == Broken::ResumeWithOldRights;
+        let (mut seen, mut rests, mut denied, mut waits) = (Vec::new(), Needs::default(), Vec::new(), false);
         for (name, interest) in &subscribe.interests {
-            let sight = self.sight(&identity, interest);
+            let (sight, own_rests) = self.sight(&identity, interest);
+            rests.add(own_rests);
             let part = match sight {
                 Sight::All => None,
                 Sight::Part(part) => Some(part),
@@ -49,17 +48,21 @@ impl Gateway {
                     denied.push((*name, why));
                     None
                 }
-                Sight::Waits(own) => {
-                    needs.add(own);
+                Sight::Waits => {
+                    waits = true;
                     None
                 }
             };
-            seen.push((*name, Subscription::new(interest.clone(), part, subscribe.first.get(name).copied(), !is_held)));
+            seen.push((*name, Subscription::new(interest.clone(), part, subscribe.first.get(name).copied())));
         }
-        if !needs.is_empty() {
-            self.need_sets(id, &needs);
+        self.need_sets(id, &rests);
+        if waits {
             return Some(subscribe);
         }
+        if subscribe.held && self.holds_what_may_be_seen(id) {
+            seen.iter_mut().filter_map(|(_, own)| own.ruled.as_mut()).for_each(|ruled| ruled.is_stale = false);
+        }
+        self.note_sight(id);
         self.begin(now, id, &subscribe, seen, denied);
         None
     }
@@ -168,10 +171,10 @@ impl Gateway {
 
 impl Subscription {
     /// One that is not read yet. `part`: what may be seen of it, if a rule says so.
-    fn new(asked: Interest, part: Option<Interest>, first: Option<First>, is_stale: bool) -> Subscription {
+    fn new(asked: Interest, part: Option<Interest>, first: Option<First>) -> Subscription {
         let (interest, ruled) = match part {
             None => (asked, None),
-            Some(part) => (part, Some(Box::new(Ruled { asked, first: None, is_stale }))),
+            Some(part) => (part, Some(Box::new(Ruled { asked, first: None, is_stale: true }))),
         };
         Subscription { interest, first, standing: Standing::Live, follows: None, ruled }
     }

@@ -9,6 +9,7 @@ use iolite_store::RequestId;
 use iolite_values::{ClientId, Counter, Interest, Query, Schema, Timestamp};
 use iolite_wire::message::{First, FromGateway, Hello, Outcome, SubscriptionId};
 
+use crate::following::digest::SightDigests;
 use crate::following::load::{AnswerSize, Load, LoadId};
 use crate::following::reading::Amount;
 use crate::following::sight::{PutOff, Ruled};
@@ -85,6 +86,8 @@ pub struct Open {
     pub untold: Untold,
     /// Whether its client may have commits that were made before the session.
     pub has_past: bool,
+    /// The digests of what its user may see.
+    pub sight: SightDigests,
     /// Messages about interests that wait for key sets.
     pub put_off: VecDeque<PutOff>,
     /// Whether the next advance tells up to where its client's commits are delivered.
@@ -180,6 +183,11 @@ impl Subscription {
         self.ruled.as_ref().map_or(&self.interest, |ruled| &ruled.asked)
     }
 
+    /// Whether changes do not tell all of it: it is read again to see what is in it.
+    pub fn is_read_again(&self) -> bool {
+        matches!(self.interest, Interest::Query(_)) || self.ruled.is_some()
+    }
+
     /// Whether the client holds nothing of it that is told by changes.
     pub fn is_stale(&self) -> bool {
         self.ruled.as_ref().is_some_and(|ruled| ruled.is_stale)
@@ -227,6 +235,7 @@ impl Open {
             untold: Untold::default(),
             has_past: held_from.is_some() || guest.hello.acknowledged > Counter::default(),
             lanes: SessionLanes::default(),
+            sight: SightDigests::new(guest.hello.resume.filter(|_| held_from.is_some()).and_then(|own| own.rights)),
             put_off: VecDeque::new(),
             delivered_due: false,
             clock_told: Revision::default(),

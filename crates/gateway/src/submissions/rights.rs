@@ -16,7 +16,7 @@ use iolite_access::Identity;
 use iolite_machine::Now;
 use iolite_rights::{Claims, Denial, Judge, Judgement, LogRights, Rights, Why};
 use iolite_store::{CommitReply, ReadReply, Refusal, RequestId, TooOld};
-use iolite_values::{ClientId, Counter, Domain, LaneNumber, Read, Timestamp, Transaction};
+use iolite_values::{ClientId, Counter, Domain, LaneNumber, Query, Read, Row, RowKey, Timestamp, Transaction};
 use iolite_wire::message::{Rejection, Verdict};
 
 use crate::Gateway;
@@ -76,19 +76,31 @@ impl Gateway {
             self.judging.early.insert((before, client, lane));
             return;
         }
-        let case = self.judging.cases.remove(&(client, lane)).unwrap_or_else(|| Case::new(self.position()));
-        match self.judge_write(now, &identity, waiting, &case) {
-            Answer::Needs(wanted) => {
-                self.judging.cases.insert((client, lane), case.wanting(wanted));
+        let mut case = self.judging.cases.remove(&(client, lane)).unwrap_or_else(|| Case::new(self.position()));
+        let answer = loop {
+            let answer = self.judge_write(now, &identity, waiting, &case);
+            let Answer::Needs(wanted) = answer else { break Some(answer) };
+            if !case.wants(wanted, |set| self.followed_set(set)) {
+                break None;
+            }
+        };
+        match answer {
+            None | Some(Answer::Needs(_)) => {
+                self.judging.cases.insert((client, lane), case);
                 self.ask_wanted(client, lane, counter);
             }
-            Answer::Allowed(transaction) => self.commit_judged(client, lane, transaction),
-            Answer::Conflict => {
+            Some(Answer::Allowed(transaction)) => self.commit_judged(client, lane, transaction),
+            Some(Answer::Conflict) => {
                 let reply = CommitReply::Conflict { at_least: case.at() };
                 self.on_commit_reply(now, client, lane, counter, &reply);
             }
-            Answer::Denied(reason) => self.deny(now, client, lane, reason),
+            Some(Answer::Denied(reason)) => self.deny(now, client, lane, reason),
         }
+    }
+
+    /// The rows of a set that sessions rest on, and as of when.
+    fn followed_set(&self, set: &Query) -> Option<(Timestamp, Vec<(RowKey, Row)>)> {
+        Some((self.position(), self.sets.rows(set)?))
     }
 
     fn judge_write(&self, now: Now, identity: &Identity, waiting: &Waiting, case: &Case) -> Answer {

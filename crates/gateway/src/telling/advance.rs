@@ -30,7 +30,7 @@ impl Gateway {
         open.seen = to;
         let outcomes = open.take_outcomes(to);
         let (client, delivered_due) = (open.client, std::mem::take(&mut open.delivered_due));
-        let told = open.clock_told;
+        let (told, rights) = (open.clock_told, open.sight.take_untold());
         let News { changes, snapshots, declined, entered, gone } = news;
         let mut changes = open.batch.take(now.instant, changes);
         // What was written in them before is told no more, either.
@@ -55,6 +55,7 @@ impl Gateway {
             members,
             clock,
             gone: gone.into_iter().map(|(table, key)| GoneRow { table, key }).collect(),
+            rights,
         };
         for part in parts(whole, limits.advance_part_bytes) {
             self.say(id, FromGateway::Advance(part));
@@ -112,6 +113,7 @@ fn parts(whole: Advance, part_bytes: usize) -> Vec<Advance> {
         cutter.part.members.push(members);
     }
     (cutter.part.delivered, cutter.part.is_owed, cutter.part.clock) = (whole.delivered, whole.is_owed, whole.clock);
+    cutter.part.rights = whole.rights;
     cutter.done.push(cutter.part);
     cutter.done
 }

@@ -129,7 +129,7 @@ fn what_waits_for_a_session_that_is_lost_comes_with_its_resumption() {
     world.take();
     world.input(Input::SessionClosed(SessionId(1)));
     world.open(2);
-    let resume = Some(Resume { store: STORE, at: seen });
+    let resume = Some(Resume { store: STORE, at: seen, rights: None });
     world.say(2, FromClient::Hello(Hello { batch: PERIOD, resume, ..hello(1) }));
     world.say(2, subscribe(true, vec![(1, all_rows())]));
     world.answer_all();

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use iolite_values::{Interest, Row, RowKey, TableId, Timestamp, Write};
+use iolite_values::{Id, Interest, Row, RowKey, TableId, Timestamp, Write};
 use iolite_wire::message::{Advance, SubscriptionId};
 
 type Named = Vec<(u32, Interest)>;
@@ -13,6 +13,8 @@ type Named = Vec<(u32, Interest)>;
 #[derive(Default)]
 pub struct ClientView {
     pub to: Timestamp,
+    /// The digest of rights that was told last.
+    pub rights: Option<Id>,
     /// As far as the answers reached; None: not answered yet.
     pub interests: BTreeMap<SubscriptionId, Option<Interest>>,
     asked: BTreeMap<SubscriptionId, Interest>,
@@ -70,6 +72,7 @@ impl ClientView {
 
     fn apply(&mut self, parts: &[Advance]) {
         self.to = parts[0].to;
+        self.rights = parts.iter().find_map(|part| part.rights).or(self.rights);
         for write in parts.iter().flat_map(|part| &part.changes) {
             let place = (write.cell.table, write.cell.row.clone());
             let in_range = self.interests.values().flatten().any(|own| match own {

@@ -11,7 +11,7 @@ use super::world::*;
 use crate::{Broken, Input, SessionId};
 
 fn resume(store: StoreIncarnation, at: u64) -> Option<Resume> {
-    Some(Resume { store, at: Timestamp::from_u64(at) })
+    Some(Resume { store, at: Timestamp::from_u64(at), rights: None })
 }
 
 #[test]

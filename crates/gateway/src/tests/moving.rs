@@ -25,7 +25,7 @@ fn us() -> World {
 fn from_eu(place: u64) -> FromClient {
     let schema = Schema::from_json(MERGING).expect("good").hash();
     let store = StoreIncarnation(Id::from_u128(77));
-    let resume = Some(Resume { store, at: Timestamp::from_u64(1 << 60) });
+    let resume = Some(Resume { store, at: Timestamp::from_u64(1 << 60), rights: None });
     let ceiling = Ceiling { through: Place(place), here: Place(place) };
     let centre_token = Some(CentreToken { at: name("eu"), clock: [(name("eu"), ceiling)].into() });
     FromClient::Hello(Hello { schema, resume, centre_token, ..hello(1) })

@@ -51,7 +51,7 @@ impl Reader {
     }
 
     pub fn hello(&self) -> FromClient {
-        let resume = self.resumable.then_some(Resume { store: STORE, at: self.position });
+        let resume = self.resumable.then_some(Resume { store: STORE, at: self.position, rights: None });
         // Every second one hears of changes now and then only.
         let batch = Duration::from_millis(self.client % 2 * 600);
         FromClient::Hello(Hello { resume, batch, ..hello(self.client) })

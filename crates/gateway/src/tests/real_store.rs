@@ -71,7 +71,7 @@ fn whoever_comes_back_gets_what_it_missed() {
     world.say(1, submit(1, vec![add(7, 3), add(8, 1)]));
     world.say(1, submit(2, vec![add(7, 4)]));
     world.take();
-    world.join(3, Hello { resume: Some(Resume { store: STORE, at }), ..hello(2) });
+    world.join(3, Hello { resume: Some(Resume { store: STORE, at, rights: None }), ..hello(2) });
     world.say(3, subscribe(true, vec![(1, all_rows())]));
     let advances = world.advances(3);
     let mut rows = [Row::default(), Row::default()];

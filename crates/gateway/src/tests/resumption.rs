@@ -15,7 +15,7 @@ fn away(store: StoreIncarnation) -> (World, Timestamp) {
     world.commit(vec![add(1, 2), add(2, 2)]);
     world.commit(vec![add(1, 4), put(3, "c")]);
     world.open(1);
-    world.say(1, FromClient::Hello(Hello { resume: Some(Resume { store, at }), ..hello(1) }));
+    world.say(1, FromClient::Hello(Hello { resume: Some(Resume { store, at, rights: None }), ..hello(1) }));
     assert_eq!(world.take(), vec![Said::To(1, welcome(store == STORE))]);
     (world, at)
 }
@@ -61,7 +61,7 @@ fn a_client_that_missed_nothing_is_answered_without_asking_the_store() {
     let mut world = World::new();
     let at = world.position();
     world.open(1);
-    world.say(1, FromClient::Hello(Hello { resume: Some(Resume { store: STORE, at }), ..hello(1) }));
+    world.say(1, FromClient::Hello(Hello { resume: Some(Resume { store: STORE, at, rights: None }), ..hello(1) }));
     world.say(1, subscribe(true, vec![(1, all_rows())]));
     assert!(world.asked.is_empty());
     assert_eq!(world.take(), vec![Said::To(1, welcome(true)), told(1, advance(at, vec![]))]);
@@ -180,7 +180,7 @@ fn what_was_committed_before_is_told_with_the_state_that_contains_it() {
     for (resumes, low_watermark) in [(true, false), (true, true), (false, false)] {
         let mut world = World::new();
         let before = world.position();
-        let resume = resumes.then_some(Resume { store: STORE, at: before });
+        let resume = resumes.then_some(Resume { store: STORE, at: before, rights: None });
         let at = back_without_outcome(&mut world, resume);
         if low_watermark {
             world.store.low_watermark = world.position();
@@ -202,7 +202,7 @@ fn what_was_committed_before_is_told_with_the_state_that_contains_it() {
 fn nothing_is_told_before_it_is_known_what_was_committed() {
     let mut world = World::new();
     world.knows_outcomes = false;
-    let resume = Some(Resume { store: STORE, at: world.position() });
+    let resume = Some(Resume { store: STORE, at: world.position(), rights: None });
     let at = back_without_outcome(&mut world, resume);
     world.say(2, subscribe(true, vec![(1, all_rows())]));
     world.take();
@@ -269,7 +269,7 @@ fn the_reply_to_a_session_that_is_gone_is_told_to_the_one_that_followed() {
     let mut world = World::new();
     world.join_and_watch(1);
     world.say(1, submit(1, vec![add(1, 1)]));
-    let resume = Some(Resume { store: STORE, at: world.position() });
+    let resume = Some(Resume { store: STORE, at: world.position(), rights: None });
     world.open(2);
     world.say(2, FromClient::Hello(Hello { resume, ..hello(1) }));
     world.say(2, subscribe(true, vec![(1, all_rows())]));

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use iolite_rights::{Rights, TableRules, mine, row, user};
 use iolite_values::{
-    Cell, ColumnId, Condition, Interest, KeyRange, Operation, Query, Row, RowKey, TableId, Test, Value, Write,
+    Cell, ColumnId, Condition, Id, Interest, KeyRange, Operation, Query, Row, RowKey, TableId, Test, Timestamp, Value,
+    Write,
 };
 use iolite_wire::message::{
     Advance, Declination, FromClient, FromGateway, Hello, Resume, RowSnapshot, Subscribe, SubscriptionId,
@@ -177,6 +178,28 @@ fn a_membership_that_comes_or_goes_opens_and_closes_the_room_in_one_advance() {
 }
 
 #[test]
+fn each_session_of_a_user_loses_the_room() {
+    let mut world = world();
+    come(&mut world, 1, Some("ann"));
+    come(&mut world, 2, Some("ann"));
+    for session in [1, 2] {
+        assert_eq!(asks(&mut world, session, vec![(1, all_notes())]), ["1: [5]"]);
+    }
+    world.commit(vec![leaves(1, "ann"), put_in("notes", &[5.into()], "text", "she is out")]);
+    world.answer_all();
+    let said = world.take();
+    let advances = said.into_iter().filter_map(|own| match own {
+        Said::To(to, FromGateway::Advance(advance)) => Some((to, in_words(&advance))),
+        Said::To(..) | Said::Closed(_) => None,
+    });
+    let advances: Vec<_> = advances.filter(|(_, words)| !words.is_empty()).collect();
+    assert_eq!(advances, [(1, "1: []".to_owned()), (2, "1: []".to_owned())]);
+    world.say(1, FromClient::Unsubscribe(vec![SubscriptionId(1)]));
+    world.commit(vec![member(1, "ann")]);
+    assert_eq!(heard(&mut world, 2), ["1: [5]"], "the first one of them does not hold the set alone");
+}
+
+#[test]
 fn a_right_that_goes_while_an_answer_is_read_leaves_nothing_in_the_answer() {
     let mut world = world();
     come(&mut world, 1, Some("ann"));
@@ -230,13 +253,60 @@ fn who_comes_back_has_all_of_it_read_again() {
     world.commit(vec![leaves(1, "ann")]);
     world.open(2);
     let token = format!("{TOKEN} as {{\"sub\":\"ann\"}}");
-    let resume = Some(Resume { store: STORE, at });
+    let resume = Some(Resume { store: STORE, at, rights: None });
     world.say(2, FromClient::Hello(Hello { token, resume, schema: schema_of_rooms().hash(), ..hello(1) }));
     let interests = vec![(SubscriptionId(1), all_notes())];
     world.say(2, FromClient::Subscribe(Subscribe { held: true, interests, first: [].into() }));
     // Something that is said behind it does not take its place.
     world.say(2, FromClient::Acknowledge(iolite_values::Counter(0)));
     assert_eq!(heard(&mut world, 2), ["1: []"]);
+}
+
+/// The last digest of rights that a session was told.
+fn digest(world: &mut World, session: u64) -> Option<Id> {
+    world.answer_all();
+    let told = world.take().into_iter().filter_map(|said| match said {
+        Said::To(to, FromGateway::Advance(advance)) if to == session => advance.rights,
+        Said::To(..) | Said::Closed(_) => None,
+    });
+    told.last()
+}
+
+/// A session of ann who holds all notes as of a moment and by a digest. Returns what it is told.
+fn comes_back(world: &mut World, session: u64, at: Timestamp, rights: Option<Id>) -> Vec<String> {
+    world.open(session);
+    let token = format!("{TOKEN} as {{\"sub\":\"ann\"}}");
+    let resume = Some(Resume { store: STORE, at, rights });
+    world.say(session, FromClient::Hello(Hello { token, resume, schema: schema_of_rooms().hash(), ..hello(1) }));
+    let interests = vec![(SubscriptionId(1), all_notes())];
+    world.say(session, FromClient::Subscribe(Subscribe { held: true, interests, first: [].into() }));
+    heard(world, session)
+}
+
+#[test]
+fn who_comes_back_by_the_same_rights_is_told_what_has_changed() {
+    let mut world = world();
+    come(&mut world, 1, Some("ann"));
+    world.subscribe(1, vec![(1, all_notes())]);
+    let rights = digest(&mut world, 1);
+    assert!(rights.is_some());
+    let at = world.position();
+    world.commit(vec![member(2, "bob")]);
+    assert_eq!(comes_back(&mut world, 2, at, rights), Vec::<String>::new(), "memberships of others are nothing to her");
+    world.commit(vec![member(2, "ann")]);
+    let with_room = digest(&mut world, 2);
+    assert!(with_room.is_some() && with_room != rights);
+    let later = world.position();
+    assert_eq!(comes_back(&mut world, 3, at, rights), ["1: [5 6]"]);
+    world.commit(vec![put_in("notes", &[6.into()], "text", "new")]);
+    heard(&mut world, 3);
+    assert_eq!(comes_back(&mut world, 4, later, with_room), ["1: [5 6]"], "something has changed");
+    world.commit(vec![leaves(2, "ann")]);
+    assert_eq!(digest(&mut world, 4), rights);
+    assert_eq!(comes_back(&mut world, 5, later, with_room), ["1: [5]"]);
+    let at = world.position();
+    deploy(&mut world, &rules().table("rooms", TableRules::default().read(iolite_rights::everybody())));
+    assert_eq!(comes_back(&mut world, 6, at, rights), ["1: [5]"], "rights are others now");
 }
 
 #[test]
@@ -364,7 +434,7 @@ fn broken_gateways_tell_what_is_hidden() {
     resuming.commit(vec![leaves(1, "ann")]);
     resuming.open(2);
     let token = format!("{TOKEN} as {{\"sub\":\"ann\"}}");
-    let resume = Some(Resume { store: STORE, at });
+    let resume = Some(Resume { store: STORE, at, rights: None });
     resuming.say(2, FromClient::Hello(Hello { token, resume, schema: schema_of_rooms().hash(), ..hello(1) }));
     let interests = vec![(SubscriptionId(1), all_notes())];
     resuming.say(2, FromClient::Subscribe(Subscribe { held: true, interests, first: [].into() }));

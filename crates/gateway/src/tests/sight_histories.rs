@@ -31,7 +31,8 @@ enum Step {
     Unblock,
 }
 
-const USERS: [&str; 2] = ["ann", "bob"];
+/// Users of the clients. The first one has two devices.
+const USERS: [&str; 3] = ["ann", "bob", "ann"];
 const NOTES: i64 = 4;
 
 fn interests() -> Vec<Interest> {
@@ -94,18 +95,20 @@ impl Stage {
         let mut stage = Stage { world, views: BTreeMap::new(), next_session: 1, next_name: 1 };
         for client in 1..=USERS.len() as u64 {
             stage.views.insert(client, (0, ClientView::default()));
-            stage.open(client, None);
+            stage.open(client, false);
         }
         stage.hear();
         stage
     }
 
-    fn open(&mut self, client: u64, at: Option<Timestamp>) -> u64 {
+    /// `resume`: whether it holds what it was told before.
+    fn open(&mut self, client: u64, resume: bool) -> u64 {
         let session = self.next_session;
         self.next_session += 1;
-        self.views.get_mut(&client).expect("known").0 = session;
+        let (own, view) = self.views.get_mut(&client).expect("known");
+        *own = session;
+        let resume = resume.then_some(Resume { store: STORE, at: view.to, rights: view.rights });
         let token = format!("{TOKEN} as {{\"sub\":\"{}\"}}", USERS[client as usize - 1]);
-        let resume = at.map(|at| Resume { store: STORE, at });
         self.world.open(session);
         let own = Hello { token, resume, schema: schema_of_rooms().hash(), ..hello(client) };
         self.world.say(session, FromClient::Hello(own));
@@ -153,8 +156,8 @@ impl Stage {
         let (session, view) = self.views.get_mut(&client).expect("known");
         self.world.input(Input::SessionClosed(SessionId(*session)));
         view.drop_parts();
-        let ((held, others), at) = (view.held(), view.to);
-        let session = self.open(client, Some(at));
+        let (held, others) = view.held();
+        let session = self.open(client, true);
         self.world.say(session, subscribe(true, held));
         self.world.say(session, subscribe(false, others));
     }

@@ -174,7 +174,10 @@ impl World {
     /// Comes back, holding what was told up to `at`.
     pub fn rejoin(&mut self, session: u64, client: u64, at: Timestamp) {
         self.open(session);
-        self.say(session, FromClient::Hello(Hello { resume: Some(Resume { store: STORE, at }), ..hello(client) }));
+        self.say(
+            session,
+            FromClient::Hello(Hello { resume: Some(Resume { store: STORE, at, rights: None }), ..hello(client) }),
+        );
     }
 
     /// Subscribed to all rows as subscription 1, and told what they hold.

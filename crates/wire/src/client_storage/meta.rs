@@ -3,7 +3,7 @@
 use iolite_values::{ClientId, Counter, DeviceSecret, Id, SchemaHash, StoreIncarnation, Timestamp};
 
 use crate::centres::{CentreToken, read_token, write_token};
-use crate::encoding::{Reader, Writer, identity};
+use crate::encoding::{Reader, Writer, bytes_of, id_of, identity};
 use crate::generated::{proto, shapes};
 use crate::limits::{CLIENT_STORAGE, NAME};
 use crate::{DecodeError, EncodeError, frame};
@@ -49,6 +49,8 @@ pub struct StoredMeta {
     pub centre_token: Option<CentreToken>,
     /// None before the first welcome. Nothing was sent as anybody then.
     pub bound: Option<Bound>,
+    /// The digest of rights that the cache is by, if an advance told one.
+    pub rights: Option<Id>,
 }
 
 impl StoredMeta {
@@ -71,6 +73,7 @@ impl StoredMeta {
             centre_token: self.centre_token.as_ref().map(|token| write_token(token, &mut writer)),
             client: bytes_of(self.bound.map(|bound| bound.client.0)),
             subject: bytes_of(self.bound.and_then(|bound| bound.subject)),
+            rights: bytes_of(self.rights),
         };
         writer.check()?;
         frame::encode(&stored, shapes::STORED_META, CLIENT_STORAGE)
@@ -100,6 +103,7 @@ impl StoredMeta {
             unsent_after: stored.unsent_after.map(Counter),
             centre_token: read_token(stored.centre_token, &Reader::default())?,
             bound: read_bound(stored.format_version, device, &stored.client, &stored.subject)?,
+            rights: id_of(&stored.rights)?,
         })
     }
 }
@@ -112,13 +116,4 @@ fn read_bound(version: u32, device: ClientId, client: &[u8], subject: &[u8]) -> 
         None if version < BOUND => Ok(Some(Bound { client: device, subject: None })),
         None => Ok(None),
     }
-}
-
-fn bytes_of(id: Option<Id>) -> Vec<u8> {
-    id.map(|id| id.to_bytes().to_vec()).unwrap_or_default()
-}
-
-/// The id of a field that is empty if there is none.
-fn id_of(bytes: &[u8]) -> Result<Option<Id>, DecodeError> {
-    if bytes.is_empty() { Ok(None) } else { identity(bytes).map(Some) }
 }

@@ -33,6 +33,11 @@ pub(crate) fn identity(bytes: &[u8]) -> Result<Id, DecodeError> {
     Ok(Id::from_bytes(bytes))
 }
 
+/// The identity of a field that is empty if there is none.
+pub(crate) fn id_of(bytes: &[u8]) -> Result<Option<Id>, DecodeError> {
+    if bytes.is_empty() { Ok(None) } else { identity(bytes).map(Some) }
+}
+
 /// What a field holds that no message goes without.
 pub(crate) fn required<T>(field: Option<T>, what: &'static str) -> Result<T, DecodeError> {
     field.ok_or(DecodeError::Malformed { what })

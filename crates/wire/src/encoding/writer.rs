@@ -2,6 +2,8 @@
 //!
 //! Invariant: after [`Writer::rollback`] it is as after the last [`Writer::commit`], as far as any reader can tell.
 
+use iolite_values::Id;
+
 use crate::EncodeError;
 use crate::limits::Limit;
 
@@ -49,4 +51,9 @@ impl Writer {
         self.times = self.times_before;
         self.excess = None;
     }
+}
+
+/// The bytes of a field that is empty if there is no identity.
+pub(crate) fn bytes_of(id: Option<Id>) -> Vec<u8> {
+    id.map(|id| id.to_bytes().to_vec()).unwrap_or_default()
 }

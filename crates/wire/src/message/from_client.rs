@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use iolite_values::{
-    Attempt, Cell, ClientId, Condition, Counter, Decision, Direction, Field, Interest, KeyRange, LaneNumber, LogId,
+    Attempt, Cell, ClientId, Condition, Counter, Decision, Direction, Field, Id, Interest, KeyRange, LaneNumber, LogId,
     Read, SchemaHash, StoreIncarnation, Test, Timestamp, Value,
 };
 
@@ -83,6 +83,8 @@ pub struct Hello {
 pub struct Resume {
     pub store: StoreIncarnation,
     pub at: Timestamp,
+    /// The digest of rights that an advance has told last: what is held is what its user might see by them.
+    pub rights: Option<Id>,
 }
 
 /// Asks for interests. The answer is in one `Advance`, or in several of which all but the last say `more`.

@@ -78,6 +78,8 @@ pub struct Advance {
     pub clock: Clock,
     /// Rows that are in no interest of the session any more, as of `to`; they come after `changes`. Nothing of what was written in them is told.
     pub gone: Vec<GoneRow>,
+    /// A digest of all by which it is decided what the client's user may see, as of `to`. None: it is as was told before, or no rule decides.
+    pub rights: Option<Id>,
 }
 
 /// A row that a client holds no more: it is out of its user's sight, or has left all that its user asked for.

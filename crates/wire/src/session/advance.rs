@@ -4,7 +4,7 @@ use iolite_values::{Counter, Row, RowKey, TableId};
 
 use crate::DecodeError;
 use crate::centres::{read_clock, write_clock};
-use crate::encoding::{Reader, Writer, required, row_key};
+use crate::encoding::{Reader, Writer, bytes_of, id_of, required, row_key};
 use crate::generated::proto::{self, advance::Delivered, outcome::Verdict as Field};
 use crate::limits::REASON;
 use crate::message::{
@@ -33,6 +33,7 @@ pub(super) fn write(advance: &Advance, writer: &mut Writer) -> proto::Advance {
         members: advance.members.iter().map(|members| log_members::write(members, writer)).collect(),
         clock: write_clock(&advance.clock, writer),
         gone: write_gone(&advance.gone),
+        rights: bytes_of(advance.rights),
     }
 }
 
@@ -54,8 +55,22 @@ pub(super) fn read(advance: proto::Advance, reader: &mut Reader) -> Result<Advan
     let members = advance.members.into_iter().map(|members| log_members::read(members, reader));
     let members = members.collect::<Result<_, _>>()?;
     let (more, is_owed, clock) = (advance.more, advance.is_owed, read_clock(advance.clock, reader)?);
-    let gone = read_gone(advance.gone)?;
-    Ok(Advance { to, more, changes, snapshots, outcomes, declined, entered, delivered, is_owed, members, clock, gone })
+    let (gone, rights) = (read_gone(advance.gone)?, id_of(&advance.rights)?);
+    Ok(Advance {
+        to,
+        more,
+        changes,
+        snapshots,
+        outcomes,
+        declined,
+        entered,
+        delivered,
+        is_owed,
+        members,
+        clock,
+        gone,
+        rights,
+    })
 }
 
 fn write_gone(gone: &[GoneRow]) -> Vec<proto::GoneRow> {

@@ -7,7 +7,7 @@ use iolite_values::{ClientId, Counter, Interest, SchemaHash, StoreIncarnation};
 
 use crate::DecodeError;
 use crate::centres::{read_token, write_token};
-use crate::encoding::{Reader, Writer, identity, required};
+use crate::encoding::{Reader, Writer, bytes_of, id_of, identity, required};
 use crate::generated::proto::{self, from_client_frame::Message, from_member::Log};
 use crate::limits::{SCHEMA, SUBSCRIPTIONS, TOKEN};
 use crate::message::{FromClient, Hello, ProtocolVersion, Resume, Subscribe, SubscriptionId};
@@ -65,7 +65,8 @@ fn of_log(log: Log) -> Message {
 fn write_hello(hello: &Hello, writer: &mut Writer) -> proto::Hello {
     let resume = hello.resume.map(|resume| {
         let at = writer.timestamp(resume.at);
-        proto::Resume { store: resume.store.0.to_bytes().to_vec(), at_near: at.near, at: at.full }
+        let (store, rights) = (resume.store.0.to_bytes().to_vec(), bytes_of(resume.rights));
+        proto::Resume { store, at_near: at.near, at: at.full, rights }
     });
     proto::Hello {
         oldest_version: hello.oldest_version.0,
@@ -85,7 +86,8 @@ fn read_hello(hello: proto::Hello, reader: &mut Reader) -> Result<Hello, DecodeE
         None => None,
         Some(resume) => {
             let store = StoreIncarnation(identity(&resume.store)?);
-            Some(Resume { store, at: reader.timestamp(resume.at_near, resume.at)? })
+            let (at, rights) = (reader.timestamp(resume.at_near, resume.at)?, id_of(&resume.rights)?);
+            Some(Resume { store, at, rights })
         }
     };
     Ok(Hello {

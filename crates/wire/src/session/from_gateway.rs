@@ -6,7 +6,7 @@ use iolite_values::{ClientId, Counter, StoreIncarnation};
 
 use crate::DecodeError;
 use crate::centres::read_name;
-use crate::encoding::{Reader, Writer, identity, required};
+use crate::encoding::{Reader, Writer, bytes_of, id_of, identity, required};
 use crate::generated::proto::{self, from_gateway_frame::Message, to_member::Message as ToMember};
 use crate::limits::REASON;
 use crate::message::{FromGateway, Goodbye, GoodbyeReason, ProtocolVersion, Welcome};
@@ -23,7 +23,7 @@ pub(super) fn write(message: &FromGateway, writer: &mut Writer) -> proto::FromGa
             centre: welcome.centre.as_ref().map(|name| name.as_str().to_owned()).unwrap_or_default(),
             moved: welcome.moved,
             client: welcome.client.0.to_bytes().to_vec(),
-            subject: welcome.subject.map(|subject| subject.to_bytes().to_vec()).unwrap_or_default(),
+            subject: bytes_of(welcome.subject),
             token_left_ms: welcome.token_left.map(millis),
         }),
         FromGateway::SchemaWanted => Message::SchemaWanted(proto::SchemaWanted {}),
@@ -48,7 +48,7 @@ pub(super) fn read(frame: proto::FromGatewayFrame, reader: &mut Reader) -> Resul
             centre: read_name(&welcome.centre)?,
             moved: welcome.moved,
             client: ClientId(identity(&welcome.client)?),
-            subject: if welcome.subject.is_empty() { None } else { Some(identity(&welcome.subject)?) },
+            subject: id_of(&welcome.subject)?,
             token_left: welcome.token_left_ms.map(Duration::from_millis),
         }),
         Message::SchemaWanted(proto::SchemaWanted {}) => FromGateway::SchemaWanted,

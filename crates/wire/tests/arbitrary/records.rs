@@ -162,12 +162,13 @@ pub fn stored_meta() -> BoxedStrategy<StoredMeta> {
     let parts = (client(), counter(), option::of(id()), timestamp(), counter(), ".{0,8}", any::<[u8; 16]>());
     let known = (option::of(any::<[u8; 16]>()), any::<bool>(), option::of(counter()), option::of(token()));
     let bound = option::of((client(), option::of(id())).prop_map(|(client, subject)| Bound { client, subject }));
+    let bound = (bound, option::of(id()));
     (parts, known, bound)
         .prop_map(
             |(
                 (client, next_counter, store, at, acknowledged, user, schema),
                 (secret, others_know_client, unsent_after, centre_token),
-                bound,
+                (bound, rights),
             )| {
                 StoredMeta {
                     device: client,
@@ -182,6 +183,7 @@ pub fn stored_meta() -> BoxedStrategy<StoredMeta> {
                     unsent_after,
                     centre_token,
                     bound,
+                    rights,
                 }
             },
         )

@@ -31,7 +31,11 @@ pub fn subscription() -> impl Strategy<Value = SubscriptionId> {
 }
 
 fn hello() -> impl Strategy<Value = Hello> {
-    let resume = (id(), timestamp()).prop_map(|(store, at)| Resume { store: StoreIncarnation(store), at });
+    let resume = (id(), timestamp(), option::of(id())).prop_map(|(store, at, rights)| Resume {
+        store: StoreIncarnation(store),
+        at,
+        rights,
+    });
     let parts = (version(), version(), ".{0,8}", id(), any::<[u8; 16]>(), option::of(resume), counter(), any::<u32>());
     let all = (parts, option::of(super::centres::token()));
     all.prop_map(
@@ -147,9 +151,9 @@ fn advance() -> impl Strategy<Value = Advance> {
     let parts =
         (timestamp(), any::<bool>(), writes(), vec(snapshot(), 0..3), vec(outcome(), 0..3), vec(declined(), 0..3));
     let gone = vec(row_snapshot().prop_map(|row| GoneRow { table: row.table, key: row.key }), 0..3);
-    let rows = (vec(row_snapshot(), 0..3), gone);
+    let rows = (vec(row_snapshot(), 0..3), gone, option::of(id()));
     (parts, rows, option::of(timestamp()), vec(log_members(), 0..2), super::centres::clock()).prop_map(
-        |(parts, (entered, gone), delivered, members, clock)| {
+        |(parts, (entered, gone, rights), delivered, members, clock)| {
             let (to, more, changes, snapshots, outcomes, declined) = parts;
             Advance {
                 to,
@@ -164,6 +168,7 @@ fn advance() -> impl Strategy<Value = Advance> {
                 members,
                 clock,
                 gone,
+                rights,
             }
         },
     )

@@ -83,6 +83,7 @@ fn meta(store: Option<iolite_values::StoreIncarnation>) -> StoredMeta {
         unsent_after: None,
         centre_token: None,
         bound: store.map(|_| Bound { client: client(), subject: None }),
+        rights: None,
     }
 }
 

@@ -43,7 +43,9 @@ fn hello(resume: Option<Resume>, batch_ms: u64) -> FromClient {
 }
 
 fn hello_elsewhere() -> FromClient {
-    let FromClient::Hello(hello) = hello(Some(Resume { store: store(), at: time(0) }), 0) else { unreachable!() };
+    let FromClient::Hello(hello) = hello(Some(Resume { store: store(), at: time(0), rights: None }), 0) else {
+        unreachable!()
+    };
     FromClient::Hello(Hello { centre_token: Some(token()), ..hello })
 }
 
@@ -179,7 +181,7 @@ pub fn all() -> Vec<(&'static str, &'static str, Content)> {
         }),
         ("hello", "a first hello", from_client(vec![hello(None, 0)])),
         ("resume", "a hello that resumes", {
-            from_client(vec![hello(Some(Resume { store: store(), at: time(0) }), 50)])
+            from_client(vec![hello(Some(Resume { store: store(), at: time(0), rights: None }), 50)])
         }),
         ("subscribe", "held interests", from_client(vec![subscribe(true, interests())])),
         ("subscription", "a new interest in a cell", {

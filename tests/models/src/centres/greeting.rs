@@ -44,7 +44,7 @@ fn hello(facts: &Facts, whose: usize, token: &Token, seen: usize) -> Hello {
         token: "let me in".into(),
         client: client(whose),
         schema: Schema::from_json(SCHEMA).expect("it is good").hash(),
-        resume: Some(Resume { store: incarnation(token.at), at }),
+        resume: Some(Resume { store: incarnation(token.at), at, rights: None }),
         acknowledged: Counter(0),
         centre_token: Some(real(token)),
         batch: Duration::ZERO,

@@ -68,10 +68,23 @@ impl Case {
         self.at
     }
 
-    /// The same, with more that has to be known.
-    pub fn wanting(mut self, wanted: Vec<Wanted>) -> Case {
-        self.waiting.extend(wanted);
-        self
+    /// Notes what else has to be known. `followed` has the rows of a set as of some moment, if the gateway follows it. Whether all is known by that.
+    pub fn wants(
+        &mut self,
+        wanted: Vec<Wanted>,
+        followed: impl Fn(&Query) -> Option<(Timestamp, Vec<(RowKey, Row)>)>,
+    ) -> bool {
+        for own in wanted {
+            let rows = match &own {
+                Wanted::Set(query) => followed(query).filter(|(at, _)| *at == self.at).map(|(_, rows)| (query, rows)),
+                Wanted::Row(_) | Wanted::Before(..) => None,
+            };
+            match rows {
+                Some((query, rows)) => drop(self.known.sets.insert((**query).clone(), rows)),
+                None => self.waiting.push_back(own),
+            }
+        }
+        self.waiting.is_empty()
     }
 
     /// The next request for the store, a few at a time.

@@ -7,9 +7,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use iolite_rights::{Effective, Judge, Judgement, Needs, RowName};
-use iolite_values::{KeyRange, Query, Read, RowKey, Schema, TableId};
+use iolite_values::{KeyRange, Query, Read, RowKey, TableId};
 
 use super::case::Known;
+use crate::following::sight::all_of;
 
 /// Why reads are not narrowed.
 pub enum Stop {
@@ -68,10 +69,4 @@ fn of_query(judge: &Judge<'_>, read: &Read, query: &Query) -> Result<Vec<Read>, 
         Effective::Declined(why) => Err(Stop::Declined(why)),
         Effective::Needs(needs) => Err(Stop::Needs(needs)),
     }
-}
-
-/// All rows of a range. None: the schema lacks the table.
-fn all_of(schema: &Schema, table: TableId, range: KeyRange) -> Option<Query> {
-    let live = schema.table_by_id(table)?.live;
-    Some(Query { keys: range, ..Query::all(table, live) })
 }

@@ -105,7 +105,7 @@ async fn a_clock_ten_years_ahead_moves_nobody_elses() {
 
     let mut from_the_future = RawSession::connect(&server.sync_url()).await;
     let mut held = hello(&server.token(), schema().hash());
-    held.resume = Some(Resume { store: StoreIncarnation::default(), at: in_ten_years() });
+    held.resume = Some(Resume { store: StoreIncarnation::default(), at: in_ten_years(), rights: None });
     from_the_future.say(&FromClient::Hello(held)).await;
     let said = from_the_future.hear().await;
     assert!(matches!(&said, Some(FromGateway::Welcome(welcome)) if !welcome.resumed), "of no history here: {said:?}");
