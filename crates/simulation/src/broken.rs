@@ -77,6 +77,9 @@ pub enum Broken {
     DeniedNotRecorded,
     ClientIdAsSent,
     SendAsAnotherUser,
+    TellTheLeavingChange,
+    ResumeWithOldRights,
+    KeepFollowing,
 }
 
 /// Who leaves the rule out.
@@ -108,7 +111,7 @@ struct Variant {
 }
 
 /// All that can be taken out, in the order in which they are listed.
-const VARIANTS: [Variant; 56] = [
+const VARIANTS: [Variant; 59] = [
     Variant {
         broken: Broken::SkipReadValidation,
         name: "skip-read-validation",
@@ -516,7 +519,7 @@ const VARIANTS: [Variant; 56] = [
         rule: "what a judgement of rights looked at is not checked any more when the mutation commits",
         place: Where::Gateway(BrokenGateway::JudgeWithoutReads),
         needs: Needs::Rights,
-        seeds: None,
+        seeds: Some(1..=20),
     },
     Variant {
         broken: Broken::RulesBeforeGuarded,
@@ -524,7 +527,7 @@ const VARIANTS: [Variant; 56] = [
         rule: "what a judgement looked at is dropped where the level of the written tables drops reads",
         place: Where::Gateway(BrokenGateway::RulesBeforeGuarded),
         needs: Needs::Rights,
-        seeds: None,
+        seeds: Some(1..=20),
     },
     Variant {
         broken: Broken::ReadsUnchecked,
@@ -555,6 +558,30 @@ const VARIANTS: [Variant; 56] = [
         name: "send-as-another-user",
         rule: "a client sends its queue under the token of another user than before",
         place: Where::Client(BrokenClient::SendAsAnotherUser),
+        needs: Needs::Rights,
+        seeds: Some(1..=20),
+    },
+    Variant {
+        broken: Broken::TellTheLeavingChange,
+        name: "tell-the-leaving-change",
+        rule: "a row that leaves what a user may see is told by the change that hid it",
+        place: Where::Gateway(BrokenGateway::TellTheLeavingChange),
+        needs: Needs::Rights,
+        seeds: Some(1..=20),
+    },
+    Variant {
+        broken: Broken::ResumeWithOldRights,
+        name: "resume-with-old-rights",
+        rule: "a client that comes back is told what has changed of what it holds, whatever its user may see by now",
+        place: Where::Gateway(BrokenGateway::ResumeWithOldRights),
+        needs: Needs::Rights,
+        seeds: Some(1..=20),
+    },
+    Variant {
+        broken: Broken::KeepFollowing,
+        name: "keep-following",
+        rule: "what a user might see before a membership changed is followed on",
+        place: Where::Gateway(BrokenGateway::KeepFollowing),
         needs: Needs::Rights,
         seeds: Some(1..=20),
     },

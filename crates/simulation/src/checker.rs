@@ -117,6 +117,8 @@ pub enum Invariant {
     DeniedForGood,
     /// No conflict tells of rows that its user may not see.
     Hidden,
+    /// Users see what they may read, no more and no less.
+    Sight,
 }
 
 impl fmt::Display for Violation {

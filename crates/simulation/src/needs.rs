@@ -178,7 +178,7 @@ impl Needs {
             Needs::Rows | Needs::Centres => {
                 Size { clients: drawn.clients.min(4), calls_each: drawn.calls_each.min(60), ..drawn }
             }
-            // An operator and four to seven users, so that with the hostile one there are eight at most.
+            // An operator and four to seven devices of users, so that with the hostile one there are eight at most.
             Needs::Rights => {
                 Size { clients: drawn.clients + 3, fronts: drawn.fronts + 1, calls_each: drawn.calls_each.min(60) }
             }

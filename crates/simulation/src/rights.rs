@@ -8,6 +8,7 @@ mod checker;
 mod live;
 mod person;
 mod rules;
+mod sights;
 mod told;
 
 pub use app::OfRights;

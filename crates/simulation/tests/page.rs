@@ -71,7 +71,8 @@ fn the_page_has_every_invariant() {
         AllOrNothing, Allowed, Answered, Assertion, BroughtBack, Caller, Causality, ClientOrder, Conflicts, Delivery,
         DeniedForGood, Durability, Epochs, ExactlyOnce, Forward, Hidden, KeptWrites, LastState, Liveness, Merged,
         MonotonicReads, OneAtATime, OneOwner, OneSubject, Overwritten, OwnCopies, OwnWritesVisible, PendingOnce,
-        Placed, ReactiveSnapshot, RealTime, Rest, Room, Serializability, Strictness, Texts, Unchanged, ViewPrefix,
+        Placed, ReactiveSnapshot, RealTime, Rest, Room, Serializability, Sight, Strictness, Texts, Unchanged,
+        ViewPrefix,
     };
     let all = [
         Assertion,
@@ -112,6 +113,7 @@ fn the_page_has_every_invariant() {
         Allowed,
         DeniedForGood,
         Hidden,
+        Sight,
     ];
     // Another invariant does not compile here before it is in the list above.
     let listed = |invariant: Invariant| match invariant {
@@ -119,7 +121,7 @@ fn the_page_has_every_invariant() {
         | ReactiveSnapshot | OwnWritesVisible | PendingOnce | MonotonicReads | ViewPrefix | Delivery | Texts | Room
         | Liveness | LastState | Rest | Overwritten | BroughtBack | Conflicts | Causality | Merged | OneOwner
         | Epochs | KeptWrites | Answered | Caller | Placed | Unchanged | OneAtATime | OwnCopies | Forward
-        | AllOrNothing | OneSubject | Allowed | DeniedForGood | Hidden => true,
+        | AllOrNothing | OneSubject | Allowed | DeniedForGood | Hidden | Sight => true,
     };
     assert!(all.into_iter().all(listed));
     assert_eq!(table("Invariant"), names(all));

@@ -17,6 +17,10 @@ use crate::random::Random;
 pub const ROOMS: u64 = 4;
 /// Messages are written and read about so far back.
 const MESSAGES_BACK: u64 = 12;
+/// In this room one member speaks often, and is removed and let in again just as often.
+const BUSY_ROOM: i64 = 0;
+/// How often operators and that member do so, in thousandths.
+const BUSY: u64 = 700;
 /// An account is paid out of at most so much at a time by its owner.
 pub const PAY_MOST: i64 = 20;
 
@@ -75,8 +79,13 @@ impl Regime {
             .read(everybody())
             .create(after("rooms", [row("room")]).column("owner").is(user("sub")))
             .delete(leave);
+        let mine = || iolite_rights::mine("members", "room", [("user", user("sub"))]);
+        let read = match self {
+            Regime::Members | Regime::Owners => row("room").within(mine()),
+            Regime::Quiet => everybody(),
+        };
         let messages = TableRules::default()
-            .read(everybody())
+            .read(read)
             .create(create)
             .update(update)
             .delete(unsay)
@@ -137,6 +146,11 @@ pub enum OfRights {
     Unsay {
         id: i64,
     },
+    /// Operators move messages from room to room: the one in this place of all.
+    Move {
+        place: u64,
+        room: i64,
+    },
     /// Adds to an account that nobody else reads, without reading.
     Pay {
         person: Person,
@@ -147,8 +161,12 @@ pub enum OfRights {
 impl OfRights {
     /// A call of a speaker. No other one has its `element`.
     pub fn random(random: &mut Random, speaker: Speaker, element: i64) -> OfRights {
-        let room = random.below(ROOMS) as i64;
-        let other = Person::random(random);
+        let is_busy = random.chance(BUSY);
+        let (room, other) = match (is_busy, speaker) {
+            (true, Speaker::Operator) => (BUSY_ROOM, Person::BUSY),
+            (true, Speaker::User(Person::BUSY)) => (BUSY_ROOM, Person::random(random)),
+            _ => (random.below(ROOMS) as i64, Person::random(random)),
+        };
         let person = match speaker {
             Speaker::Operator => other,
             Speaker::User(person) => person,
@@ -163,6 +181,7 @@ impl OfRights {
                 let (careful, spam) = (random.chance(600), random.chance(50));
                 OfRights::Say { room, id: element, author: person, careful, spam }
             }
+            (12..=15, Speaker::Operator) => OfRights::Move { place: random.below(1_000), room },
             (12, _) => OfRights::Edit { id, text: element },
             (13 | 14, _) => OfRights::Like { id },
             (15, _) => OfRights::Unsay { id },
@@ -202,6 +221,13 @@ impl OfRights {
             OfRights::Edit { id, text } => {
                 tx.write(message_cell(*id, "text"), Operation::Put(Value::string(format!("text {text}"))))
             }
+            OfRights::Move { place, room } => {
+                let all = tx.range(messages(), &KeyRange::all(), None, false)?;
+                let chosen = usize::try_from(*place).ok().and_then(|place| all.get(place.checked_rem(all.len())?));
+                let (key, _) = chosen.ok_or_else(|| Stop::Abort("no message".into()))?;
+                let cell = Cell { table: messages(), row: key.clone(), column: ColumnId::of("room") };
+                tx.write(cell, Operation::Put(Value::Int(*room)))
+            }
             OfRights::Like { id } => tx.write(message_cell(*id, "likes"), Operation::Add(1)),
             OfRights::Unsay { id } => tx.delete(messages(), &message_key(*id)),
             OfRights::Pay { person, amount } => tx.write(balance(*person), Operation::Add(*amount)),
@@ -214,7 +240,7 @@ pub fn recent(random: &mut Random, element: i64) -> i64 {
     (element - random.between(1, MESSAGES_BACK) as i64).max(1)
 }
 
-/// All that everybody may read, in words.
+/// All that is shown of what somebody may read, in words.
 pub fn look(tx: &mut dyn Handle) -> Result<String, Stop> {
     let rows: Result<Vec<_>, Stop> = [rooms(), members(), messages()]
         .into_iter()

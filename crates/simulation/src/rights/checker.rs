@@ -4,6 +4,7 @@
 //! - each commit is judged at its timestamp by [`rules`](super::rules), under the rights as of the position at which its gateway handed it over (`Allowed`);
 //! - a mutation of which somebody was told that it is denied never commits (`DeniedForGood`);
 //! - no conflict tells of rows that are hidden (`Hidden`);
+//! - users see what they may read, no more and no less (`Sight`, [`sights`](super::sights));
 //! - clients are told what the store has recorded, once, and mutations of a client commit in its order.
 
 use std::collections::BTreeMap;
@@ -14,25 +15,28 @@ use iolite_values::{ColumnId, Operation, StoreIncarnation, Timestamp, Value};
 use super::app::Regime;
 use super::person::Speaker;
 use super::rules::{self, State};
+use super::sights;
 use super::told::{Origin, RightsTold};
 use crate::checker::{Commits, Completed, Invariant, Violation, check_order};
 use crate::history::History;
 
-/// Checks a run.
+/// Checks a run. Returns how often a user was shown some messages, and not all that there were.
 ///
 /// # Errors
 /// The first [`Violation`] that is found.
-pub fn check(history: &History) -> Result<(), Violation> {
+pub fn check(history: &History) -> Result<u64, Violation> {
     check_subjects(&history.rights)?;
+    let mut in_part = 0;
     for (store, own) in &history.stores {
         let commits = Commits::collect(history, own)?;
         check_senders(&history.rights, &commits)?;
         check_allowed(&history.rights, &commits)?;
         check_denied(&history.rights, *store, &commits)?;
         check_as_told(history, *store, &commits)?;
+        in_part += sights::check(history, *store, &commits, &regimes(&commits))?;
     }
     match history.rights.revealed.first() {
-        None => Ok(()),
+        None => Ok(in_part),
         Some((probe, attempt, at)) => {
             let what = format!("{probe:?} {attempt:?} reads hidden rows, and was told of a conflict at {at:?}");
             Err(Violation::new(Invariant::Hidden, what))
@@ -108,6 +112,11 @@ fn check_denied(told: &RightsTold, store: StoreIncarnation, commits: &Commits) -
             Err(Violation::new(Invariant::DeniedForGood, what))
         }
     }
+}
+
+/// The rights that come into effect, by when they do.
+fn regimes(commits: &Commits) -> BTreeMap<Timestamp, Regime> {
+    writing(commits).filter_map(|(at, completed)| Some((*at, deployed(completed)?))).collect()
 }
 
 /// Commits, without the aborts.

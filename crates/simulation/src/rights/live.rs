@@ -1,6 +1,7 @@
 //! A run of this world: work with faults while rights change, then rest under the rights of members, and the checks.
 
 use super::checker;
+use super::told::RightsEvent;
 use crate::checker::{Violation, check_replicas};
 use crate::history::Moment;
 use crate::run::come_to_rest;
@@ -25,6 +26,7 @@ pub fn live(world: &mut World) -> Result<(), Violation> {
     world.step_until(LINKED_WITHIN, "every client finds its link anew", World::is_linked)?;
     come_to_rest(world)?;
     world.step_for(LAST_SIGHT);
-    checker::check(&world.history)?;
+    let in_part = checker::check(&world.history)?;
+    world.rights_events.add(RightsEvent::SeenInPart, in_part);
     check_replicas(world)
 }

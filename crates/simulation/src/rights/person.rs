@@ -15,6 +15,9 @@ use crate::world::TOKEN;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Person(pub u8);
 
+/// This device of a user has the owner of the first one.
+const SECOND_DEVICE: usize = 4;
+
 /// The one for whom a session speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Speaker {
@@ -25,6 +28,8 @@ pub enum Speaker {
 
 impl Person {
     pub const COUNT: u8 = 8;
+    /// Has two devices, and is in the busy room.
+    pub const BUSY: Person = Person(0);
     /// Sends what no client sends.
     pub const HOSTILE: Person = Person(Person::COUNT - 1);
 
@@ -45,9 +50,11 @@ impl Person {
 impl Speaker {
     /// The owner of a device.
     pub fn of(ClientIndex(index): ClientIndex) -> Speaker {
-        match index.checked_sub(1) {
-            None => Speaker::Operator,
-            Some(person) => Speaker::User(Person(person as u8)),
+        match index {
+            0 => Speaker::Operator,
+            SECOND_DEVICE => Speaker::User(Person::BUSY),
+            1..SECOND_DEVICE => Speaker::User(Person(index as u8 - 1)),
+            _ => Speaker::User(Person(index as u8 - 2)),
         }
     }
 

@@ -33,6 +33,20 @@ impl State {
         }
     }
 
+    /// All that the app's watcher has to show somebody, in words, and whether it has some messages and others are hidden.
+    pub fn seen_by(&self, speaker: Speaker, regime: Option<Regime>) -> (String, bool) {
+        let all = |table| self.0.iter().filter(move |((own, _), row)| *own == table && row.exists());
+        let sees = |row: &Row| match (speaker, regime) {
+            (Speaker::Operator, _) | (_, Some(Regime::Quiet)) => true,
+            (Speaker::User(me), Some(Regime::Members | Regime::Owners)) => self.has_member(number(row, "room"), me),
+            (Speaker::User(_), None) => false,
+        };
+        let rows = |table| all(table).map(|((_, key), row)| (key.clone(), row.clone())).collect::<Vec<_>>();
+        let messages: Vec<_> = rows(app::messages()).into_iter().filter(|(_, row)| sees(row)).collect();
+        let hides = !messages.is_empty() && messages.len() < all(app::messages()).count();
+        (format!("{:?}", vec![rows(app::rooms()), rows(app::members()), messages]), hides)
+    }
+
     fn row(&self, table: TableId, key: &RowKey) -> Option<&Row> {
         let row = self.0.get(&(table, key.clone()))?;
         (row.exists() || table == app::accounts()).then_some(row)

@@ -62,10 +62,12 @@ pub enum RightsEvent {
     MemberGone,
     /// A call was made without a connection.
     CalledOffline,
+    /// A user was shown some messages, and others were hidden.
+    SeenInPart,
 }
 
 impl RightsEvent {
-    pub const ALL: [RightsEvent; 10] = [
+    pub const ALL: [RightsEvent; 11] = [
         RightsEvent::Deployed,
         RightsEvent::Denied,
         RightsEvent::HostileDenied,
@@ -76,6 +78,7 @@ impl RightsEvent {
         RightsEvent::OtherUser,
         RightsEvent::MemberGone,
         RightsEvent::CalledOffline,
+        RightsEvent::SeenInPart,
     ];
 }
 

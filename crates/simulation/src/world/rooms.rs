@@ -11,7 +11,7 @@ use super::{Process, World};
 use crate::app::Call;
 use crate::habits::Calls;
 use crate::history::{ClientIndex, EndedAs, Moment};
-use crate::rights::app::{Regime, schema};
+use crate::rights::app::{ROOMS, Regime, schema};
 use crate::rights::{OfRights, Person, RightsEvent, Speaker};
 
 const MILLISECOND: Moment = 1_000_000;
@@ -19,6 +19,10 @@ const MILLISECOND: Moment = 1_000_000;
 const DEPLOY_WITHIN_MS: u64 = 4_000;
 /// The same once faults have ended. Nothing changes by them unless the store's history is another one.
 const DEPLOY_AGAIN: Moment = 1_000 * MILLISECOND;
+/// The device of the operators.
+const OPERATOR: ClientIndex = ClientIndex(0);
+/// How often somebody is a member of a room from the beginning, in thousandths.
+const LET_IN_AT_FIRST: u64 = 500;
 
 impl World {
     /// The world of rights begins.
@@ -27,6 +31,20 @@ impl World {
             self.history.rights.is_on = true;
             self.events.add(0, Event::Deploy);
             self.events.add(0, Event::Hostile);
+            self.found_rooms();
+        }
+    }
+
+    /// Operators open all rooms, and let most people in.
+    fn found_rooms(&mut self) {
+        for room in 0..ROOMS as i64 {
+            let owner = Person::random(&mut self.random);
+            self.call(OPERATOR, Call::Rights(OfRights::Open { room, owner }));
+            for person in Person::all().filter(|own| *own != owner) {
+                if self.random.chance(LET_IN_AT_FIRST) {
+                    self.call(OPERATOR, Call::Rights(OfRights::Invite { room, person }));
+                }
+            }
         }
     }
 
