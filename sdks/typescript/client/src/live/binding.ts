@@ -59,6 +59,8 @@ export class LiveReading<T> implements Live<T> {
   onChange(callback: (state: Reactive<T>) => void): Stop {
     const stop = this.#running().onChange(callback);
     this.#listeners += 1;
+    // It began before there was a listener, as one that would soon be idle.
+    clearTimeout(this.#idle);
     let listens = true;
     return () => {
       if (listens) {
