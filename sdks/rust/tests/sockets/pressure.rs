@@ -6,8 +6,8 @@ use iolite_wire::message::{Advance, FromGateway};
 use crate::notes::{open, schema};
 use crate::raw_session::RawSession;
 
-const WRITES: usize = 600;
-const BODY_BYTES: usize = 64 << 10;
+const WRITES: usize = 200;
+const BODY_BYTES: usize = 192 << 10;
 
 fn body(number: usize) -> String {
     format!("{number} {}", "x".repeat(BODY_BYTES))
