@@ -52,10 +52,12 @@ impl Checker<'_> {
             }
         }
         if !begins_with_claim(table, conditions, self.context.has_indexes) {
-            let wanted = if self.context.has_indexes { "a key or an index" } else { "a key" };
+            let (what, remedy) = match self.context.has_indexes {
+                true => ("key or index", "add an index"),
+                false => ("key", "this store has no indexes, so put that column first in the key"),
+            };
             self.found(format!(
-                "table {name:?} has no {} that begins with the column that names the user: add {wanted}",
-                if self.context.has_indexes { "key or index" } else { "key" }
+                "table {name:?} has no {what} that begins with the column that names the user: {remedy}"
             ));
         }
         let kind = kind_of(name, table, column);

@@ -159,7 +159,10 @@ fn each_bad_leaf_is_a_sentence_with_table_rule_and_remedy() {
         (rules().update(ops([("id", vec![])])), r#"has no column "id" that an update changes"#),
         (rules().create(row("author").within(my_rooms())), "is never in mine(members.room where user = user.sub)"),
         (rules().create(row("author").within(crate::Set::Claim("level".into()))), "is a number, and no list"),
-        (rules().create(row("room").within(mine("members", "room", [("role", user("sub"))]))), "add a key or an index"),
+        (
+            rules().create(row("room").within(mine("members", "room", [("role", user("sub"))]))),
+            "names the user: add an index",
+        ),
         (rules().create(operation().is(value("x"))), r#"there is no "operation" in this rule"#),
     ] {
         let lines = of(rules);
@@ -195,7 +198,7 @@ fn a_set_needs_a_key_where_there_are_no_indexes() {
     assert_eq!(said_with(&rights, true), "");
     assert!(
         said_with(&rights, false)
-            .contains(r#"table "members" has no key that begins with the column that names the user"#)
+            .contains(r#"table "members" has no key that begins with the column that names the user: this store has no indexes, so put that column first in the key"#)
     );
 }
 

@@ -11,4 +11,5 @@ mod moving;
 mod nodes;
 mod objects;
 mod places;
+mod rights;
 mod torture;

@@ -9,3 +9,4 @@ mod gateway;
 mod killed;
 mod page;
 mod refused;
+mod rights;

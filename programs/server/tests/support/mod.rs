@@ -10,5 +10,7 @@ pub mod mutation;
 pub mod objects;
 #[path = "../../../../sdks/rust/tests/sockets/raw_session.rs"]
 pub mod raw_session;
+pub mod rooms;
 pub mod tokens;
 pub mod up;
+pub mod users;

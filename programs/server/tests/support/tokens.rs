@@ -36,6 +36,16 @@ impl Issuer {
         ["--tokens".to_owned(), self.folder.join("tokens.toml").to_string_lossy().into_owned()]
     }
 
+    /// The table of a gateway's file, for users who are let in when the store has rights.
+    pub fn table(&self) -> String {
+        let secret = self.folder.join("secret");
+        let secret = std::path::absolute(secret).expect("there is a current folder");
+        format!(
+            "\n[gateway.tokens]\nissuer = \"{ISSUER}\"\naudience = \"rooms\"\n\
+             keys = [{{ algorithm = \"HS256\", file = {secret:?} }}]\n"
+        )
+    }
+
     /// A token that is good for so long.
     pub fn token(&self, user: &str, life: Duration) -> String {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("after 1970").as_secs();

@@ -6,12 +6,14 @@ import { before, test } from "node:test";
 
 import { defineSchema, s, table } from "@iolite/client";
 import { defineRights, mine, user } from "@iolite/client/rights";
-import type { BrowserContext, Page, WebSocketRoute } from "playwright-core";
+import type { BrowserContext, Page } from "playwright-core";
 
 import { launchChromium } from "../chromium.js";
 import { startIolite } from "../ioliteServer.js";
 import { repositoryPath } from "../repository.js";
 import { until } from "../until.js";
+import { Network } from "./network.js";
+import { isStored } from "./stored.js";
 
 const schema = defineSchema({
   rooms: table({ id: s.string(), owner: s.string() }),
@@ -100,59 +102,7 @@ declare const window: {
   };
 };
 
-/** Cuts and lets through what a person's pages say to the server. */
-class Network {
-  private readonly open = new Set<WebSocketRoute>();
-  private isUp = true;
-
-  async of(context: BrowserContext): Promise<void> {
-    await context.routeWebSocket(/\/sync/, (socket) => {
-      if (this.isUp) {
-        socket.connectToServer();
-        this.open.add(socket);
-      } else {
-        void socket.close();
-      }
-    });
-  }
-
-  async cut(): Promise<void> {
-    this.isUp = false;
-    await Promise.all([...this.open].map((socket) => socket.close()));
-    this.open.clear();
-  }
-
-  mend(): void {
-    this.isUp = true;
-  }
-}
-
 const texts = (page: Page, list: string): Promise<string[]> => page.locator(`${list} li`).allTextContents();
-
-/** Whether anything in the page's databases has this text. */
-function isStored(page: Page, text: string): Promise<boolean> {
-  return page.evaluate(async (wanted) => {
-    const done = <T>(request: IDBRequest<T>): Promise<T> =>
-      new Promise((resolve, reject) => {
-        request.onsuccess = (): void => resolve(request.result);
-        request.onerror = (): void => reject(request.error ?? new Error("it cannot be read"));
-      });
-    const inText = (value: unknown): string =>
-      value instanceof Uint8Array || value instanceof ArrayBuffer ? new TextDecoder("latin1").decode(value) : JSON.stringify(value, (_, own: unknown) => (own instanceof Uint8Array ? new TextDecoder("latin1").decode(own) : own));
-    for (const { name } of await indexedDB.databases()) {
-      const database = await done(indexedDB.open(name ?? ""));
-      for (const store of database.objectStoreNames) {
-        const values: unknown[] = await done(database.transaction(store).objectStore(store).getAll());
-        if (values.some((value) => inText(value).includes(wanted))) {
-          database.close();
-          return true;
-        }
-      }
-      database.close();
-    }
-    return false;
-  }, text);
-}
 
 test("a member who is removed loses the room in both tabs, on the disk, and keeps a refused message", { timeout: 120_000 }, async () => {
   const server = await startIolite({ app: APP, rights: `${APP}/rights.json` });

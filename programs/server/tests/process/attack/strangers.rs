@@ -2,36 +2,20 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use iolite_catalog::Deployment;
-use iolite_values::{
-    Attempt, Cell, ColumnId, Counter, Decision, Id, Interest, KeyRange, LaneNumber, ListOrder, Operation, Query,
-    RowKey, TableId, Timestamp, Value, Write,
-};
-use iolite_wire::message::{
-    Advance, FromClient, FromGateway, GoodbyeReason, Hello, Rejection, Submit, Subscribe, SubscriptionId, Verdict,
-};
+use iolite_values::{Id, ListOrder, Operation, RowKey, TableId, Value, Write};
+use iolite_wire::message::Advance;
 
 use crate::support::dev::{Dev, Folder};
-use crate::support::raw_session::{RawSession, hello};
 use crate::support::tokens::Issuer;
-
-const HOUR: Duration = Duration::from_secs(3600);
+use crate::support::users::{HOUR, User, delete, insert, put, write};
 
 struct Stage {
     server: Dev,
     _folder: Folder,
     issuer: Issuer,
     deployment: Deployment,
-}
-
-/// A user in a raw session.
-struct User {
-    session: RawSession,
-    counter: u64,
-    /// Advances that were heard while an outcome was waited for.
-    heard: Vec<Advance>,
 }
 
 impl Stage {
@@ -49,76 +33,9 @@ impl Stage {
     }
 
     async fn user(&self, name: &str) -> User {
-        let schema = self.deployment.schema.hash();
-        loop {
-            let mut session = RawSession::connect(&self.server.sync_url()).await;
-            session.say(&FromClient::Hello(Hello { ..hello(&self.issuer.token(name, HOUR), schema) })).await;
-            match session.hear().await {
-                Some(FromGateway::Welcome(_)) => return User { session, counter: 0, heard: Vec::new() },
-                // The rights come into effect a moment after the start.
-                Some(FromGateway::Goodbye(goodbye)) if goodbye.reason == GoodbyeReason::Unavailable => {}
-                other => panic!("not welcomed: {other:?}"),
-            }
-        }
+        let token = self.issuer.token(name, HOUR);
+        User::come(&self.server.sync_url(), &token, self.deployment.schema.hash()).await
     }
-}
-
-impl User {
-    async fn verdict(&mut self, writes: Vec<Write>) -> Verdict {
-        self.counter += 1;
-        let submit = Submit {
-            counter: Counter(self.counter),
-            attempt: Attempt(1),
-            snapshot: Timestamp::ZERO,
-            reads: Vec::new(),
-            decision: Decision::Commit(writes),
-            acknowledged: None,
-            lane: LaneNumber::STRONG,
-            follows: None,
-        };
-        self.session.say(&FromClient::Submit(submit)).await;
-        loop {
-            match self.session.hear().await {
-                Some(FromGateway::Advance(mut advance)) if !advance.outcomes.is_empty() => {
-                    return advance.outcomes.remove(0).verdict;
-                }
-                Some(FromGateway::Advance(advance)) => self.heard.push(advance),
-                other => panic!("no outcome: {other:?}"),
-            }
-        }
-    }
-
-    async fn may(&mut self, what: &str, writes: Vec<Write>) {
-        let verdict = self.verdict(writes).await;
-        assert!(matches!(verdict, Verdict::Committed(_)), "{what}: {verdict:?}");
-    }
-
-    async fn may_not(&mut self, what: &str, writes: Vec<Write>) {
-        let verdict = self.verdict(writes).await;
-        assert!(matches!(verdict, Verdict::Rejected(Rejection::Denied(_))), "{what}: {verdict:?}");
-    }
-}
-
-fn row(table: &str, key: &[Value]) -> Cell {
-    Cell::row(TableId::of(table), RowKey::new(key).expect("short"))
-}
-
-fn write(table: &str, key: &[Value], column: &str, operation: Operation) -> Write {
-    Write { cell: Cell { column: ColumnId::of(column), ..row(table, key) }, operation }
-}
-
-fn put(table: &str, key: &[Value], column: &str, value: impl Into<Value>) -> Write {
-    write(table, key, column, Operation::Put(value.into()))
-}
-
-fn delete(table: &str, key: &[Value]) -> Vec<Write> {
-    vec![Write { cell: row(table, key), operation: Operation::Delete }]
-}
-
-fn insert(table: &str, key: &[Value], columns: &[(&str, Value)]) -> Vec<Write> {
-    let create = Write { cell: row(table, key), operation: Operation::Create };
-    let puts = columns.iter().map(|(column, value)| put(table, key, column, value.clone()));
-    [create].into_iter().chain(puts).collect()
 }
 
 fn line(id: &str, by: &str) -> Vec<Write> {
@@ -226,36 +143,6 @@ fn message(number: u128, room: u128, author: &str) -> Vec<Write> {
 
 fn like(number: u128) -> Vec<Write> {
     vec![write("messages", &[id(number)], "likes", Operation::Add(1))]
-}
-
-impl User {
-    /// Asks for everything in a table in every way: all of it, one row, and one cell. Without a column that is the row's life.
-    async fn follow(&mut self, first: u32, table: &str, key: &[Value], column: Option<&str>) {
-        let all = Interest::Range { table: TableId::of(table), range: KeyRange::all() };
-        let one = Interest::Range { table: TableId::of(table), range: KeyRange::one(&row(table, key).row) };
-        let cell = Interest::Cell(Cell { column: column.map_or(ColumnId::ROW, ColumnId::of), ..row(table, key) });
-        let query = Interest::Query(Query::all(TableId::of(table), false).into());
-        let interests = [all, one, cell, query].into_iter().zip(first..).map(|(own, name)| (SubscriptionId(name), own));
-        let subscribe = Subscribe { held: false, interests: interests.collect(), first: [].into() };
-        self.session.say(&FromClient::Subscribe(subscribe)).await;
-    }
-
-    /// All that is told, without timestamps, up to the advance that has a row with this key.
-    async fn told_until(&mut self, key: &[Value]) -> Vec<Advance> {
-        let (mut told, last) = (Vec::new(), RowKey::new(key).expect("short"));
-        loop {
-            let Some(FromGateway::Advance(advance)) = self.session.hear().await else { panic!("the session ended") };
-            let rows = advance.snapshots.iter().flat_map(|own| &own.rows).chain(&advance.entered);
-            let is_last = rows.into_iter().any(|own| own.key == last);
-            let told_now = Advance { to: Timestamp::ZERO, delivered: None, ..advance };
-            if told_now != Advance::default() {
-                told.push(told_now);
-            }
-            if is_last {
-                return told;
-            }
-        }
-    }
 }
 
 /// Everything that Mallory is told while Ann writes in a room of which he is no member. Then he is let into another one.

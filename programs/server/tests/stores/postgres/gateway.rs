@@ -67,6 +67,11 @@ impl NodeFile {
 }
 
 impl Gateway {
+    /// As in `127.0.0.1:7800`.
+    pub fn address(&self) -> String {
+        format!("127.0.0.1:{}", self.file.port)
+    }
+
     pub fn sync_url(&self) -> String {
         format!("ws://127.0.0.1:{}/sync", self.file.port)
     }
