@@ -34,8 +34,8 @@ const MODULES: &[Module] = &[
         name: "iolite_wasm",
         generated: "sdks/typescript/client/src/wasm",
         // Since clients move between data centres: with that it has 786,692 bytes, and had 776,922 some commits before.
-        // Since clients have users and ask for tokens it has 791,647.
-        gzipped_bytes_max: 776 * 1024,
+        // Since clients have users and ask for tokens it has 791,647, and since logs can be closed to a user 794,880.
+        gzipped_bytes_max: 784 * 1024,
     },
     Module {
         package: "iolite-wasm-objects",

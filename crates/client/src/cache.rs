@@ -113,10 +113,25 @@ impl Cache {
     /// Replaces everything that these interests include, as far as the snapshots reach. First all of it goes, and then comes what it is now: a row that is
     /// held for one of them as it was must not be looked at when another one is replaced.
     pub(crate) fn replace(&mut self, snapshots: Vec<Snapshot>) -> Vec<RowId> {
+        self.put_snapshots(snapshots, false)
+    }
+
+    /// The same where they are told because the user may see something else than before. A row that goes, goes from the past as well, and where no row
+    /// comes the past can still answer.
+    pub(crate) fn replace_by_rights(&mut self, snapshots: Vec<Snapshot>) -> Vec<RowId> {
+        let touched = self.put_snapshots(snapshots, true);
+        for id in touched.iter().filter(|id| self.rows.get(id).is_none()) {
+            self.past.forget(id);
+        }
+        touched
+    }
+
+    fn put_snapshots(&mut self, snapshots: Vec<Snapshot>, by_rights: bool) -> Vec<RowId> {
+        let more: BTreeSet<TableId> = snapshots.iter().flat_map(|own| self.more_by(own, by_rights)).collect();
+        more.into_iter().for_each(|table| self.past.note_loaded(table));
         let (mut touched, mut replaced) = (Vec::new(), Vec::new());
         for Snapshot { subscription, rows, reaches } in snapshots {
             let Some(interest) = self.interests.mark_live(subscription, reaches.as_deref()) else { continue };
-            self.past.note_loaded(interest.table());
             touched.extend(self.forget_content(subscription, &interest));
             replaced.push((interest, rows));
         }
@@ -126,6 +141,14 @@ impl Cache {
         }
         self.judge(touched.iter());
         touched
+    }
+
+    /// The table of which more is held by a snapshot than before.
+    fn more_by(&self, snapshot: &Snapshot, by_rights: bool) -> Option<TableId> {
+        let table = self.interests.interest(snapshot.subscription)?.table();
+        let is_known = |own: &RowSnapshot| self.rows.get(&(own.table, own.key.clone())).is_some();
+        let is_less = by_rights && self.interests.is_live(snapshot.subscription) && snapshot.rows.iter().all(is_known);
+        (!is_less).then_some(table)
     }
 
     /// Replaces what is made here: the rows of these interests are these now.

@@ -9,9 +9,9 @@ use harness::{Harness, Stop, at, key, note_row, notes, title_put};
 use iolite_client::{Transaction, View};
 use iolite_machine::Machine;
 use iolite_values::{
-    Attempt, Counter, Direction, Field, Id, IndexRange, KeyRange, Operation, Query, RowKey, TableId, Value, Write,
+    Attempt, Counter, Direction, Field, Id, IndexRange, KeyRange, Operation, Query, Row, RowKey, TableId, Value, Write,
 };
-use iolite_wire::message::{Advance, FromClient, GoneRow, Outcome, Verdict};
+use iolite_wire::message::{Advance, FromClient, GoneRow, Outcome, RowSnapshot, Snapshot, SubscriptionId, Verdict};
 
 const SECRET: &str = "nobody else may see this";
 
@@ -172,6 +172,36 @@ const SEATS: &str = r#"{"tables":{"seats":{"columns":{"id":{"type":"int"},"by":{
 /// The delivered view shows rows as they were before the first own commit that is not delivered. It shows nothing of what has gone since.
 #[test]
 fn the_delivered_view_does_not_show_it_as_it_was() {
+    seat_goes(|harness, _| {
+        harness.advance(Advance { to: at(30), gone: gone(TableId::of("seats"), 2), ..Advance::default() });
+    });
+}
+
+/// A membership that goes is told by all that its user may still see.
+#[test]
+fn the_delivered_view_does_not_show_what_other_rights_have_taken_away() {
+    seat_goes(|harness, asked| {
+        let row = |(table, key, row): &(TableId, RowKey, Row)| RowSnapshot {
+            table: *table,
+            key: key.clone(),
+            row: row.clone(),
+        };
+        let rows: Vec<RowSnapshot> = [(TableId::of("seats"), key(1), seat(1))].iter().map(row).collect();
+        let snapshots = asked.iter().map(|name| Snapshot { subscription: *name, rows: rows.clone(), reaches: None });
+        let (snapshots, rights) = (snapshots.collect(), Some(Id::from_u128(8)));
+        harness.advance(Advance { to: at(30), snapshots, rights, ..Advance::default() });
+    });
+}
+
+/// A seat as Ann has it, after so many votes.
+fn seat(votes: i64) -> Row {
+    let column = |name: &str, state| (iolite_values::ColumnId::of(name), state);
+    let by = column("by", iolite_values::CellState::Scalar(Value::from("ann")));
+    Row::from_parts(false, [column("votes", iolite_values::CellState::Counter(votes)), by])
+}
+
+/// A vote is not delivered yet when the second seat goes out of sight. `goes` tells that, and gets the subscriptions.
+fn seat_goes(goes: impl Fn(&mut Harness, &[SubscriptionId])) {
     let seats = TableId::of("seats");
     let mut harness = Harness::with_schema(SEATS);
     let votes =
@@ -187,18 +217,18 @@ fn the_delivered_view_does_not_show_it_as_it_was() {
     let taken = watch(&mut harness, View::Delivered, move |tx| {
         Ok(tx.query(&query, Direction::Ascending, None)?.into_iter().map(|(key, _)| key).collect::<Vec<_>>())
     });
-    let column = |name: &str, state| (iolite_values::ColumnId::of(name), state);
-    let row = || {
-        let by = column("by", iolite_values::CellState::Scalar(Value::from("ann")));
-        iolite_values::Row::from_parts(false, [column("votes", iolite_values::CellState::Counter(0)), by])
-    };
-    harness.load(10, &[(seats, key(1), row()), (seats, key(2), row())]);
+    let asked = harness.sent.iter().flat_map(|message| match message {
+        FromClient::Subscribe(own) => own.interests.iter().map(|(name, _)| *name).collect(),
+        _ => Vec::new(),
+    });
+    let asked: Vec<SubscriptionId> = asked.collect();
+    harness.load(10, &[(seats, key(1), seat(0)), (seats, key(2), seat(0))]);
     let counter: Counter = harness.mutate("vote");
     let outcome = Outcome { counter, attempt: Attempt(1), verdict: Verdict::Committed(at(20)) };
     let changes = [1, 2].map(|id| Write { cell: votes(id), operation: Operation::Add(1) }).to_vec();
     harness.advance(Advance { to: at(20), changes, outcomes: vec![outcome], ..Advance::default() });
     assert_eq!(last(&seen), [key(1), key(2)], "it shows them as they were");
-    harness.advance(Advance { to: at(30), gone: gone(seats, 2), ..Advance::default() });
+    goes(&mut harness, &asked);
     assert_eq!((last(&seen), last(&taken)), (vec![key(1)], vec![key(1)]));
     harness.client.validate();
     harness.advance(Advance { to: at(40), delivered: Some(at(40)), ..Advance::default() });

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use iolite_logs::origin_of;
 use iolite_machine::{Instant, Now};
-use iolite_values::{ClientId, Id, Interest, LogId, LogPages, RowKey};
+use iolite_values::{ClientId, Id, Interest, LogId, LogPages};
 use iolite_wire::message::{Declination, LogMembers, SubscriptionId};
 
 use crate::following::load::{LoadId, News};
@@ -172,23 +172,15 @@ impl Members {
 
 /// The log whose pages an interest is of; none of the pages of several.
 fn log_of(interest: &Interest) -> Option<LogId> {
-    if interest.table() != LogPages::table() {
-        return None;
-    }
-    let row = match interest {
-        Interest::Cell(cell) => cell.row.clone(),
-        Interest::Range { range, .. } => RowKey::from_bytes(&range.lower).ok()?,
-        Interest::Query(query) => RowKey::from_bytes(&query.keys.lower).ok()?,
-    };
-    LogPages::read_key(&row).map(|(log, _)| log)
+    LogId::of_all(interest).filter(|_| interest.table() == LogPages::table())
 }
 
 impl Gateway {
     /// A client follows logs by these interests. Returns those for which there is no room.
-    pub(crate) fn follow_logs(
+    pub(crate) fn follow_logs<'a>(
         &mut self,
         client: ClientId,
-        interests: &[(SubscriptionId, Interest)],
+        interests: impl Iterator<Item = &'a (SubscriptionId, Interest)>,
     ) -> Vec<(SubscriptionId, LogId)> {
         let mut refused = Vec::new();
         for (name, interest) in interests {

@@ -81,7 +81,7 @@ pub fn declined(declined: &Declined) -> usize {
     FIXED
         + match &declined.why {
             Declination::Later => 0,
-            Declination::TooLarge(text) => text.len(),
+            Declination::TooLarge(text) | Declination::Denied(text) => text.len(),
         }
 }
 

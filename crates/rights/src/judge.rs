@@ -20,7 +20,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use iolite_values::{Cell, Element, LogId, ObjectName, Query, Read, Row, RowKey, Schema, TableId, Write};
+use iolite_values::{Cell, Element, KeyRange, LogId, ObjectName, Query, Read, Row, RowKey, Schema, TableId, Write};
 
 use crate::{Claims, ClassRights, LogRights, Right, Rights, Rule, TableRights};
 use outcome::Outcome;
@@ -182,7 +182,22 @@ impl<'a> Judge<'a> {
     }
 }
 
+impl RowName {
+    /// The query of this row alone. None: the schema lacks its table.
+    pub fn query(&self, schema: &Schema) -> Option<Query> {
+        let live = schema.table_by_id(self.table)?.live;
+        Some(Query { keys: KeyRange::one(&self.key), ..Query::all(self.table, live) })
+    }
+}
+
 impl Needs {
+    /// The same needs as sets alone: each row as the set of it.
+    #[must_use]
+    pub fn into_sets(self, schema: &Schema) -> Needs {
+        let rows = self.rows.iter().filter_map(|row| row.query(schema)).map(Arc::new);
+        Needs { sets: self.sets.into_iter().chain(rows).collect(), rows: BTreeSet::new() }
+    }
+
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty() && self.sets.is_empty()
     }

@@ -86,6 +86,14 @@ impl Right {
     pub const OF_LOGS: [Right; 2] = [Right::Join, Right::Run];
     pub const OF_CLASSES: [Right; 3] = [Right::Call, Right::Copy, Right::Hold];
 
+    /// Whether an answer about it is kept, and followed until it changes.
+    pub fn is_followed(self) -> bool {
+        match self {
+            Right::Read | Right::Join | Right::Call | Right::Copy | Right::Hold => true,
+            Right::Create | Right::Update | Right::Delete | Right::Check | Right::Run => false,
+        }
+    }
+
     /// The name of its rule.
     pub fn name(self) -> &'static str {
         match self {

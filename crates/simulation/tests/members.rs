@@ -5,6 +5,7 @@
 
 mod members {
     pub mod model;
+    pub mod rights;
     pub mod world;
 }
 
@@ -56,6 +57,28 @@ fn found_by(seeds: Seeds, rules: Rules) -> Option<(u64, String)> {
     seeds.into_iter().find_map(outcome)
 }
 
+/// Nobody sees a board after it was closed to it, and nothing is appended by who was removed.
+#[test]
+fn members_who_are_removed_and_let_in_again_see_and_append_what_they_may() {
+    for seed in SEEDS {
+        if let Err(violation) = run(seed, Rules { rights: true, ..Rules::default() }) {
+            panic!("seed {seed}: {violation}");
+        }
+    }
+}
+
+#[test]
+fn a_log_that_is_followed_after_its_user_was_removed_is_found() {
+    let found = found(Rules { gateway: BrokenGateway::KeepFollowing, rights: true, ..Rules::default() });
+    assert!(found.is_some(), "no seed of {SEEDS:?} finds it");
+}
+
+#[test]
+fn an_append_that_is_judged_and_not_validated_is_found() {
+    let found = found(Rules { gateway: BrokenGateway::JudgeWithoutReads, rights: true, ..Rules::default() });
+    assert!(found.as_ref().is_some_and(|(_, what)| what.contains("by somebody who was removed")), "{found:?}");
+}
+
 #[test]
 fn an_append_that_has_not_read_that_its_page_is_open_is_found() {
     let found = found(Rules { client: BrokenClient::AppendAfterClose, ..Rules::default() });
@@ -90,7 +113,7 @@ fn a_member_that_skips_an_entry_behind_a_checkpoint_is_found() {
 #[ignore = "thousands of histories: minutes"]
 fn soak_members() {
     for seed in 1..=5000 {
-        for rules in [Rules::default(), Rules::with_checkpoints()] {
+        for rules in [Rules::default(), Rules::with_checkpoints(), Rules { rights: true, ..Rules::default() }] {
             if let Err(violation) = run(seed, rules) {
                 panic!("seed {seed}: {violation}");
             }

@@ -50,6 +50,20 @@ impl LogId {
         Interest::Range { table, range: KeyRange::prefix(&values).expect("it was a key before") }
     }
 
+    /// The log that all pages, or all checkpoints, of an interest are of. None: they are of several logs, or of none.
+    pub fn of_all(interest: &Interest) -> Option<LogId> {
+        let range = match interest {
+            Interest::Cell(cell) => KeyRange::one(&cell.row),
+            Interest::Range { table: _, range } => range.clone(),
+            Interest::Query(query) => query.keys.clone(),
+        };
+        let first = RowKey::from_bytes(&range.lower).ok()?.values().ok()?;
+        let [Value::String(name), Value::Bytes(instance), ..] = &first[..] else { return None };
+        let is_of_it = KeyRange::prefix(&first[..2]).is_ok_and(|own| own.covers(&range));
+        let instance = RowKey::from_bytes(instance).ok()?;
+        is_of_it.then(|| LogId { name: name.as_ref().into(), instance })
+    }
+
     /// The key of a page.
     ///
     /// # Errors

@@ -4,7 +4,7 @@
 //! nothing has changed.
 
 use iolite_machine::Now;
-use iolite_values::{CellState, ColumnId, ColumnType, Counter, OperationError, Write};
+use iolite_values::{CellState, ColumnId, ColumnType, Counter, Id, OperationError, Write};
 use iolite_wire::message::{Advance, FromClient, FromGateway, Outcome, Rejection, RowSnapshot, Verdict};
 
 use super::Client;
@@ -128,9 +128,12 @@ impl Client {
         rows.extend(self.cache.enter(advance.entered));
         rows.extend(self.cache.take_away(advance.gone));
         let loaded = !advance.snapshots.is_empty();
-        rows.extend(self.cache.replace(advance.snapshots));
+        rows.extend(match advance.rights.is_some_and(|own| self.rights != Some(own)) {
+            true => self.cache.replace_by_rights(advance.snapshots),
+            false => self.cache.replace(advance.snapshots),
+        });
         self.cache.advance(advance.to);
-        self.rights = advance.rights.or(self.rights);
+        self.note_rights(advance.rights);
         self.moving.see(advance.clock);
         self.compare_due = true;
         for outcome in &advance.outcomes {
@@ -153,6 +156,14 @@ impl Client {
         self.note_members(advance.members);
         advance.declined.into_iter().for_each(|declined| self.on_declined(declined));
         self.enter(now, Phase::Open);
+    }
+
+    /// What is told from now on rests on these rights.
+    fn note_rights(&mut self, rights: Option<Id>) {
+        if rights.is_some() && rights != self.rights {
+            self.rights = rights;
+            self.try_closed_logs_again();
+        }
     }
 
     fn on_outcome(&mut self, now: Now, outcome: &Outcome) {

@@ -4,10 +4,11 @@
 
 use std::collections::BTreeSet;
 
-use iolite_values::Interest;
+use iolite_values::{Interest, LaneNumber};
 use iolite_wire::message::{Declination, Declined, FromClient, SubscriptionId};
 
 use super::Client;
+use super::advance::denied;
 use crate::cache::{Demand, RowId};
 use crate::interface::Output;
 use crate::queue::RunState;
@@ -19,11 +20,20 @@ impl Client {
         let Declined { subscription, why } = declined;
         match why {
             Declination::Later => self.want_again(subscription),
-            Declination::TooLarge(reason) => {
-                let Some((interest, demands, rows)) = self.cache.take_out(subscription) else { return };
-                self.note_lost(rows);
-                for demand in demands {
-                    self.refuse_demand(demand, &interest, &reason);
+            Declination::TooLarge(reason) => self.refuse(subscription, &reason, Client::stop_log),
+            Declination::Denied(reason) => self.refuse(subscription, &denied(&reason), Client::close_log),
+        }
+    }
+
+    /// Whoever needs an interest hears that it cannot be had. `of_log` ends a log that needs it.
+    fn refuse(&mut self, subscription: SubscriptionId, reason: &str, of_log: fn(&mut Client, LaneNumber, &str)) {
+        let Some((interest, demands, rows)) = self.cache.take_out(subscription) else { return };
+        self.note_lost(rows);
+        for demand in demands {
+            match demand {
+                Demand::Log(lane) => of_log(self, lane, reason),
+                Demand::Reaction(_) | Demand::Mutation(_) | Demand::Tab(_) | Demand::Kept(_) => {
+                    self.refuse_demand(demand, &interest, reason);
                 }
             }
         }
@@ -86,8 +96,7 @@ impl Client {
                 }
             }
             Demand::Tab(tab) => self.leader.decline(tab, interest, reason),
-            Demand::Log(log) => self.stop_log(log, reason),
-            Demand::Kept(_) => {}
+            Demand::Log(_) | Demand::Kept(_) => {}
         }
     }
 }

@@ -40,7 +40,8 @@ struct Waiting {
 /// Where an own operation was replayed.
 #[derive(Clone, Copy, Debug)]
 struct Replayed {
-    log: LaneNumber,
+    /// None: nothing of its log is held any more.
+    log: Option<LaneNumber>,
     entry: Moment,
 }
 
@@ -79,7 +80,12 @@ impl Delivery {
 
     /// The first own operation of a log that is not delivered.
     fn first_of(&self, log: LaneNumber) -> Option<Moment> {
-        self.operations.values().find(|own| own.log == log).map(|own| own.entry)
+        self.operations.values().find(|own| own.log == Some(log)).map(|own| own.entry)
+    }
+
+    /// Nothing of a log is held any more. That its operations are delivered is told all the same.
+    pub(super) fn forget_log(&mut self, log: LaneNumber) {
+        self.operations.values_mut().filter(|own| own.log == Some(log)).for_each(|own| own.log = None);
     }
 
     pub(super) fn validate(&self, cache: &Cache, logs: impl Iterator<Item = LaneNumber>) {
@@ -150,7 +156,7 @@ impl Client {
             (own.map(|counter| (self.committed_at(counter), counter)), Moment::entry(self.index_of(log)));
         let delivered = own.filter(|(at, _)| *at <= self.delivery.through);
         if let Some(name) = own.filter(|_| delivered.is_none()) {
-            self.delivery.operations.insert(name, Replayed { log, entry });
+            self.delivery.operations.insert(name, Replayed { log: Some(log), entry });
         }
         if self.delivery.first_of(log).is_some() {
             self.cache.past.begin(log, entry);
@@ -164,7 +170,7 @@ impl Client {
         let mut logs = BTreeSet::new();
         while let Some(own) = self.delivery.operations.first_entry().filter(|own| own.key().0 <= through) {
             let ((_, counter), Replayed { log, entry: _ }) = own.remove_entry();
-            logs.insert(log);
+            logs.extend(log);
             self.outputs.push_back(Output::Delivered(counter));
         }
         let past = &mut self.cache.past;

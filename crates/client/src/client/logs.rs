@@ -4,7 +4,7 @@
 //! an own operation leaves the queue in the step that replays it, so it is seen once at every moment.
 //! Source: Hercules (Lebeck 2020, sections 3.4.3 and 3.4.4).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -32,6 +32,8 @@ use crate::view::{Changed, View};
 #[derive(Debug)]
 pub(super) struct Logs {
     members: BTreeMap<LaneNumber, Member>,
+    /// The logs that this client's user may not join. Nothing of them is held.
+    closed: BTreeSet<LaneNumber>,
     /// The number of entries that lead to another state at another member.
     differs: BTreeMap<LaneNumber, u64>,
     last: LaneNumber,
@@ -41,7 +43,13 @@ pub(super) struct Logs {
 
 impl Default for Logs {
     fn default() -> Logs {
-        Logs { members: BTreeMap::new(), differs: BTreeMap::new(), last: LaneNumber::STRONG, replaying: None }
+        Logs {
+            members: BTreeMap::new(),
+            closed: BTreeSet::new(),
+            differs: BTreeMap::new(),
+            last: LaneNumber::STRONG,
+            replaying: None,
+        }
     }
 }
 
@@ -135,9 +143,16 @@ impl Logs {
         Some((number, page_of(cache, &member.log, number)?))
     }
 
-    /// Whether an operation can be appended now.
+    /// Whether the client's user may not join the log of a lane.
+    pub(super) fn is_closed(&self, lane: LaneNumber) -> bool {
+        self.closed.contains(&lane)
+    }
+
+    /// Whether an operation can be appended now, or its end be asked for where nothing is appended any more.
     pub(super) fn can_append(&self, entry: &Entry, ahead: &Ahead, cache: &Cache) -> bool {
-        entry.mutation.log.is_none() || !ahead.turns && self.open_page(entry.lane, cache).is_some()
+        entry.mutation.log.is_none()
+            || self.is_closed(entry.lane)
+            || !ahead.turns && self.open_page(entry.lane, cache).is_some()
     }
 
     /// The reads and writes that append an operation to its log.
@@ -215,11 +230,12 @@ impl Client {
         }
         let log = LogId::new(name, instance)?;
         log.page(u64::from(u32::MAX))?;
-        if self.logs.lane(&log).is_none() {
-            if self.logs.members.len() >= Client::LOGS_MAX {
+        match self.logs.lane(&log) {
+            Some(lane) => self.try_again_to_join(lane),
+            None if self.logs.members.len() >= Client::LOGS_MAX => {
                 return Err(LogError::TooMany { limit: Client::LOGS_MAX });
             }
-            self.add_member(Member::new(log.clone()));
+            None => drop(self.add_member(Member::new(log.clone()))),
         }
         Ok(log)
     }
@@ -235,24 +251,78 @@ impl Client {
             return Err(LeaveError::Pending { pending });
         }
         self.logs.members.remove(&lane);
+        self.logs.closed.remove(&lane);
+        self.drop_held(lane, &locals(&self.schema, log));
+        self.disk.changed_logs.remove(&lane);
+        self.disk.changes.forget_log(log);
+        Ok(())
+    }
+
+    /// Nothing of a log is held any more.
+    fn drop_held(&mut self, lane: LaneNumber, locals: &[Interest]) {
         self.logs.forget_difference(lane);
         self.checkpoints.forget(lane);
         self.batches.forget(lane);
         self.cache.past.remove_log(lane);
+        self.delivery.forget_log(lane);
         self.members.remove(&lane);
-        let locals = locals(&self.schema, log);
-        for local in &locals {
+        for local in locals {
             self.cache.interests.remove_local(local);
         }
-        let rows = self.cache.release(&locals);
+        let rows = self.cache.release(locals);
         self.note_rows(rows);
         self.give_up_pages(lane, &[]);
-        self.disk.changed_logs.remove(&lane);
-        self.disk.changes.forget_log(log);
         self.disk.due = true;
         self.changed = Changed::Everything;
         self.compare_due = true;
-        Ok(())
+    }
+
+    /// The client's user may not join a log, or not any more. It stays joined, without a row and without an entry: it is joined again when the app says so,
+    /// or when the user's rights have changed. What was called here and is not in the log is given up.
+    pub(super) fn close_log(&mut self, lane: LaneNumber, reason: &str) {
+        let Some(log) = self.logs.members.get(&lane).map(|member| member.log.clone()) else { return };
+        let locals = locals(&self.schema, &log);
+        self.logs.members.insert(lane, Member::new(log));
+        self.logs.closed.insert(lane);
+        self.drop_held(lane, &locals);
+        self.cache.past.add_log(lane, &locals);
+        for local in &locals {
+            self.cache.interests.add_local(local, lane);
+            self.cache.interests.hold_local(local);
+        }
+        self.disk.changed_logs.insert(lane);
+        let calls: Vec<Counter> = self.queue.entries().filter(|entry| entry.lane == lane).map(Entry::counter).collect();
+        for counter in calls {
+            match self.queue.entry(counter).map(|entry| &entry.stage) {
+                Some(Stage::Committed { .. }) => self.end_unseen(counter),
+                Some(_) | None => self.give_up(counter, reason),
+            }
+        }
+        self.stop_log(lane, reason);
+    }
+
+    /// An operation is in a log that this client's user may not join. Whether it gave up when others replayed it, nobody tells here.
+    pub(super) fn end_unseen(&mut self, counter: Counter) {
+        let reason = "it is in the log, which this user may not join: whether it took effect is not known".to_owned();
+        self.end(counter, MutationStatus::Quarantined { reason });
+    }
+
+    /// Joins a log again that the client's user could not join.
+    fn try_again_to_join(&mut self, lane: LaneNumber) {
+        if !self.logs.closed.remove(&lane) {
+            return;
+        }
+        if let Some(member) = self.logs.members.get_mut(&lane) {
+            *member = Member::new(member.log.clone());
+        }
+        self.follow_pages(lane);
+    }
+
+    /// The rights of the client's user have changed: perhaps it may join now what it could not.
+    pub(super) fn try_closed_logs_again(&mut self) {
+        for lane in self.logs.closed.clone() {
+            self.try_again_to_join(lane);
+        }
     }
 
     /// The logs that are joined.
@@ -302,7 +372,7 @@ impl Client {
         operation: &str,
         arguments: &str,
     ) -> Result<Counter, CallError> {
-        let Some(lane) = self.logs.lane(log) else {
+        let Some(lane) = self.logs.lane(log).filter(|lane| !self.logs.is_closed(*lane)) else {
             return Err(CallError::NotJoined { log: log.name.to_string() });
         };
         if operation.len() + arguments.len() > Client::OPERATION_BYTES_MAX {
@@ -595,6 +665,7 @@ impl Client {
             self.checkpoints.forget(lane);
             self.batches.open(lane);
             self.logs.forget_difference(lane);
+            self.logs.closed.remove(&lane);
             self.disk.changed_logs.insert(lane);
             self.follow_pages(lane);
         }

@@ -234,6 +234,9 @@ impl Client {
     /// The outcome of a mutation is known. That of a log's operation is stored, as the store may forget it before it is replayed here.
     pub(super) fn note_committed(&mut self, counter: Counter, at: Timestamp) {
         let Some(entry) = self.queue.entry(counter).filter(|entry| entry.waits_to_be_replayed()) else { return };
+        if self.logs.is_closed(entry.lane) {
+            return self.end_unseen(counter);
+        }
         let Some(mut stored) = stored_call(&entry.mutation, StoredStatus::Waiting) else { return };
         if let Some(call) = &mut stored.log {
             call.committed = Some(at);

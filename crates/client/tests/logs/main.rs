@@ -5,6 +5,7 @@ mod harness;
 
 mod batches;
 mod checkpoints;
+mod closed;
 mod delivered_view;
 mod lives;
 mod members;

@@ -1,6 +1,7 @@
 //! Key sets: the rows by which read rules say what a user may see, as the rows of `members` that are the user's own.
 //!
-//! A set is a query of the gateway itself, one for each user and set, followed like any other as long as a session needs it.
+//! A set is a query of the gateway itself, one for each user and set, followed like any other as long as a session needs it. So is a row that a rule follows
+//! by its key, where an answer has to be followed: a set of one row at most.
 //! Invariants: a set that is known is as of the feed's position. Who asks for something that rests on a set is not answered before the set is known. When a
 //! set changes, all sessions that rest on it are told nothing by the set as it was.
 
@@ -12,7 +13,7 @@ use std::sync::Arc;
 use iolite_machine::Now;
 use iolite_rights::{Needs, RowName, Rows};
 use iolite_store::{Commit, ReadLimit, ReadReply, Request, RequestId, TooOld};
-use iolite_values::{Interest, Query, Row, RowKey, Write};
+use iolite_values::{Interest, Query, Row, RowKey, Schema, Write};
 use iolite_wire::message::SubscriptionId;
 
 use crate::following::answer::Answer;
@@ -137,12 +138,19 @@ impl KeySets {
 /// The sets, for one judgement, which notes on what it rests.
 pub struct Looked<'a> {
     sets: &'a KeySets,
+    schema: &'a Schema,
     at: RefCell<BTreeSet<Arc<Query>>>,
 }
 
 impl<'a> Looked<'a> {
-    pub fn new(sets: &'a KeySets) -> Looked<'a> {
-        Looked { sets, at: RefCell::default() }
+    pub fn new(sets: &'a KeySets, schema: &'a Schema) -> Looked<'a> {
+        Looked { sets, schema, at: RefCell::default() }
+    }
+
+    fn known(&self, query: &Query) -> Option<&'a BTreeMap<RowKey, Row>> {
+        let rows = self.sets.known(query).filter(|rows| rows.len() <= limits::SET_KEYS_MAX)?;
+        self.at.borrow_mut().insert(Arc::new(query.clone()));
+        Some(rows)
     }
 
     /// The sets by which it was judged.
@@ -152,14 +160,14 @@ impl<'a> Looked<'a> {
 }
 
 impl Rows for Looked<'_> {
-    /// Read rules look at no rows but those of sets.
-    fn row(&self, _row: &RowName) -> Option<Cow<'_, Row>> {
-        None
+    /// A row that a rule follows by its key is a set of one row at most.
+    fn row(&self, row: &RowName) -> Option<Cow<'_, Row>> {
+        let found = self.known(&row.query(self.schema)?)?.get(&row.key);
+        Some(found.map(Cow::Borrowed).unwrap_or_default())
     }
 
     fn answers(&self, query: &Query) -> Option<Vec<(RowKey, Cow<'_, Row>)>> {
-        let rows = self.sets.known(query).filter(|rows| rows.len() <= limits::SET_KEYS_MAX)?.iter();
-        self.at.borrow_mut().insert(Arc::new(query.clone()));
+        let rows = self.known(query)?.iter();
         Some(rows.map(|(key, row)| (key.clone(), Cow::Borrowed(row))).collect())
     }
 }

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use iolite_access::{Identity, User};
 use iolite_machine::Now;
-use iolite_rights::{Effective, Judge, LogRights, Needs, Right, Rights, TableRights};
-use iolite_values::{Interest, KeyRange, LogCheckpoint, LogPages, Query, Schema, TableId};
+use iolite_rights::{Effective, Judge, Judgement, LogRights, Needs, Right, Rights, TableRights};
+use iolite_values::{Interest, KeyRange, LogCheckpoint, LogId, LogPages, Query, Schema, TableId};
 use iolite_wire::message::{Declination, First, Subscribe, SubscriptionId};
 
 use crate::following::load::LoadId;
@@ -26,8 +26,8 @@ pub enum Sight {
     All,
     /// As much as this. It is a query, unless the rule lets the user see all of it now.
     Part(Interest),
-    /// The interest cannot be had. The sentence is for the app.
-    Declined(String),
+    /// The interest cannot be had.
+    Declined(Declination),
     /// Some of the sets that it rests on have to be known first.
     Waits,
 }
@@ -53,40 +53,71 @@ pub enum PutOff {
 impl Gateway {
     /// As much of an interest as may be seen now, and all sets that this rests on.
     pub(crate) fn sight(&self, identity: &Identity, interest: &Interest) -> (Sight, Needs) {
-        match self.ruled_query(identity, interest) {
-            Ok((rights, user, query)) => self.sight_by_sets(rights, user, interest, &query),
+        let (Some(rights), Identity::User(user)) = (self.catalog.rights(), identity) else {
+            return (Sight::All, Needs::default());
+        };
+        if [LogPages::table(), LogCheckpoint::table()].contains(&interest.table()) {
+            return self.sight_of_log(rights, user, interest);
+        }
+        match self.ruled_query(rights, interest) {
+            Ok(query) => self.sight_by_sets(rights, user, interest, &query),
             Err(sight) => (sight, Needs::default()),
         }
     }
 
-    /// The query of all that was asked for, and by what its rule is evaluated. The error is a sight for which no rule has to be.
-    fn ruled_query<'a>(
-        &'a self,
-        identity: &'a Identity,
-        interest: &Interest,
-    ) -> Result<(&'a Rights, &'a User, Query), Sight> {
-        let (Some(rights), Identity::User(user)) = (self.catalog.rights(), identity) else { return Err(Sight::All) };
+    /// The query of all that was asked for, if a rule has to be evaluated. Else the sight of it.
+    fn ruled_query(&self, rights: &Rights, interest: &Interest) -> Result<Query, Sight> {
         let schema = self.catalog.schema();
-        if [LogPages::table(), LogCheckpoint::table()].contains(&interest.table()) {
-            return Err(sight_of_logs(rights, schema));
-        }
         let Some(query) = query_of(interest, schema) else { return Err(Sight::All) };
         let name = schema.table_name(query.table).unwrap_or("?");
         match rights.tables.get(name) {
             Some(TableRights::Open) => Err(Sight::All),
-            Some(TableRights::Rules(rules)) if rules.rule(Right::Read).is_some() => Ok((rights, user, query)),
-            Some(TableRights::Rules(_)) | None => {
-                Err(Sight::Declined(format!("table {name:?} has no rule \"read\", so nobody may see a row of it")))
-            }
+            Some(TableRights::Rules(rules)) if rules.rule(Right::Read).is_some() => Ok(query),
+            Some(TableRights::Rules(_)) | None => Err(Sight::Declined(Declination::Denied(format!(
+                "table {name:?} has no rule \"read\", so nobody may see a row of it"
+            )))),
         }
     }
 
+    /// Pages and checkpoints are for those who may join their log.
+    fn sight_of_log(&self, rights: &Rights, user: &User, interest: &Interest) -> (Sight, Needs) {
+        let schema = self.catalog.schema();
+        let of_log = |name: &str| rights.logs.get(name);
+        let Some(log) = LogId::of_all(interest) else {
+            let are_open = schema.logs().keys().all(|name| of_log(name) == Some(&LogRights::Open));
+            let why = "these pages are of several logs, and not all of them are open: ask for those of one log";
+            let sight = if are_open { Sight::All } else { Sight::Declined(Declination::Denied(why.into())) };
+            return (sight, Needs::default());
+        };
+        if of_log(&log.name) == Some(&LogRights::Open) {
+            return (Sight::All, Needs::default());
+        }
+        let looked = Looked::new(&self.sets, schema);
+        // No rule "join" looks at the time.
+        let judge = Judge { rights, schema, claims: &user.claims, now_ms: 0, rows: &looked };
+        let judgement = judge.log(&log, None);
+        let rests = looked.into_needs();
+        match judgement {
+            Judgement::Allowed(_) => (Sight::Part(interest.clone()), rests),
+            Judgement::Denied(denial) => (Sight::Declined(Declination::Denied(denial.to_string())), rests),
+            Judgement::Needs(needs) => self.unknown_sight(rests, &needs.into_sets(schema)),
+        }
+    }
+
+    /// The sight of what rests on more sets than are known.
+    fn unknown_sight(&self, mut rests: Needs, needs: &Needs) -> (Sight, Needs) {
+        let is_too_large = needs.sets.iter().any(|set| self.sets.is_too_large(set));
+        rests.sets.extend(needs.sets.iter().cloned());
+        let sight = if is_too_large { Sight::Declined(Declination::TooLarge(too_large_a_set())) } else { Sight::Waits };
+        (sight, rests)
+    }
+
     fn sight_by_sets(&self, rights: &Rights, user: &User, interest: &Interest, query: &Query) -> (Sight, Needs) {
-        let looked = Looked::new(&self.sets);
+        let looked = Looked::new(&self.sets, self.catalog.schema());
         // No read rule looks at the time.
         let judge = Judge { rights, schema: self.catalog.schema(), claims: &user.claims, now_ms: 0, rows: &looked };
         let effective = judge.effective(query);
-        let mut rests = looked.into_needs();
+        let rests = looked.into_needs();
         let sight = match effective {
             Effective::True => Sight::Part(interest.clone()),
             Effective::False => Sight::Part(nothing_of(query)),
@@ -94,12 +125,8 @@ impl Gateway {
                 let part = effective.apply(query).map(|query| Interest::Query(Arc::new(query)));
                 Sight::Part(part.unwrap_or_else(|| nothing_of(query)))
             }
-            Effective::Declined(why) => Sight::Declined(why),
-            Effective::Needs(needs) => {
-                let is_too_large = needs.sets.iter().any(|set| self.sets.is_too_large(set));
-                rests.add(needs);
-                if is_too_large { Sight::Declined(too_large_a_set()) } else { Sight::Waits }
-            }
+            Effective::Declined(why) => Sight::Declined(Declination::TooLarge(why)),
+            Effective::Needs(needs) => return self.unknown_sight(rests, &needs),
         };
         (sight, rests)
     }
@@ -164,14 +191,14 @@ impl Gateway {
         for (name, why) in declined {
             let standing = self.open(id).and_then(|open| open.subscriptions.get(&name)).map(|own| own.standing);
             if let Some(Standing::Loading(load)) = standing {
-                self.decline(id, load, name, Declination::TooLarge(why));
+                self.decline(id, load, name, why);
             }
         }
         loads
     }
 
     /// The interests of which something else may be seen than before, and why one cannot be had.
-    fn changed_sights(&mut self, id: SessionId) -> Vec<(SubscriptionId, (Interest, Option<String>))> {
+    fn changed_sights(&mut self, id: SessionId) -> Vec<(SubscriptionId, (Interest, Option<Declination>))> {
         let (mut changed, mut rests) = (Vec::new(), Needs::default());
         let Some(open) = self.open(id) else { return changed };
         for (name, own) in &open.subscriptions {
@@ -220,14 +247,6 @@ impl PutOff {
             PutOff::Unsubscribe(names) => names.len().max(1),
         }
     }
-}
-
-fn sight_of_logs(rights: &Rights, schema: &Schema) -> Sight {
-    // A range of pages may have those of several logs.
-    let closed = schema.logs().keys().find(|name| rights.logs.get(*name) != Some(&LogRights::Open));
-    closed.map_or(Sight::All, |name| {
-        Sight::Declined(format!("log {name:?} is not open to everybody, and rules of logs are not judged yet"))
-    })
 }
 
 /// Why somebody with so many rows of a set sees nothing by it.

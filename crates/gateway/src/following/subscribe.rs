@@ -74,10 +74,11 @@ impl Gateway {
         id: SessionId,
         subscribe: &Subscribe,
         seen: Vec<(SubscriptionId, Subscription)>,
-        denied: Vec<(SubscriptionId, String)>,
+        denied: Vec<(SubscriptionId, Declination)>,
     ) {
         let Some(client) = self.open(id).map(|open| open.client) else { return };
-        let refused = self.follow_logs(client, &subscribe.interests);
+        let is_denied = |name: &SubscriptionId| denied.iter().any(|(own, _)| own == name);
+        let refused = self.follow_logs(client, subscribe.interests.iter().filter(|(name, _)| !is_denied(name)));
         let names: BTreeSet<SubscriptionId> = seen.iter().map(|(name, _)| *name).collect();
         let interests: Vec<_> = seen.iter().map(|(name, own)| (*name, own.interest.clone())).collect();
         let Some(open) = self.open_mut(id) else { return };
@@ -111,9 +112,9 @@ impl Gateway {
     }
 
     /// Tells a session what it may not read.
-    fn deny_reads(&mut self, id: SessionId, load: LoadId, denied: Vec<(SubscriptionId, String)>) {
+    fn deny_reads(&mut self, id: SessionId, load: LoadId, denied: Vec<(SubscriptionId, Declination)>) {
         for (name, why) in denied {
-            self.decline(id, load, name, Declination::TooLarge(why));
+            self.decline(id, load, name, why);
         }
     }
 

@@ -28,16 +28,18 @@ pub struct Waiting {
     pub refused: Option<Rejection>,
     /// The mutation of its lane that has to have its end for this one to be tried.
     pub follows: Option<Counter>,
+    /// How often the store found that something had changed by which it was judged, and its client was not told.
+    pub judged_again: u8,
 }
 
 impl Waiting {
     pub fn new(domain: Domain, transaction: Transaction, follows: Option<Counter>) -> Waiting {
-        Waiting { domain, transaction, refused: None, follows }
+        Waiting { domain, transaction, refused: None, follows, judged_again: 0 }
     }
 
     pub fn refused(domain: Domain, transaction: Transaction, rejection: Rejection) -> Waiting {
         let transaction = Transaction { reads: Vec::new(), decision: Decision::Abort(String::new()), ..transaction };
-        Waiting { domain, transaction, refused: Some(rejection), follows: None }
+        Waiting { domain, transaction, refused: Some(rejection), follows: None, judged_again: 0 }
     }
 }
 
@@ -87,6 +89,10 @@ impl Lane {
     /// The mutation for the store, which it is given once it was judged.
     pub fn at_store(&self) -> Option<&Waiting> {
         self.in_flight.as_ref().map(|own| &own.waiting)
+    }
+
+    pub fn at_store_mut(&mut self) -> Option<&mut Waiting> {
+        self.in_flight.as_mut().map(|own| &mut own.waiting)
     }
 
     /// The store has answered, or is not asked.

@@ -54,6 +54,10 @@ impl Lanes {
         self.0.get(&(client, number))?.at_store()
     }
 
+    pub fn at_store_mut(&mut self, client: ClientId, number: LaneNumber) -> Option<&mut Waiting> {
+        self.0.get_mut(&(client, number))?.at_store_mut()
+    }
+
     /// Takes the mutation of a lane back that the store was not given.
     pub fn take(&mut self, client: ClientId, number: LaneNumber) -> Option<InFlight> {
         let counter = self.at_store(client, number)?.transaction.id.counter;

@@ -3,8 +3,10 @@
 //! Invariants: a client writes nothing of a log but the entry of its own call; an entry says who made it, which only the gateway writes.
 
 use iolite_logs::admit;
+use iolite_rights::RowName;
 use iolite_store::{Refusal, Request};
-use iolite_values::{ClientId, Decision, Level, Schema, Timestamp, Transaction, TransactionId};
+use iolite_values::{ClientId, Decision, Level, Operation, Schema, Timestamp, Transaction, TransactionId, Value};
+use iolite_wire::logs::LogEntry;
 use iolite_wire::message::Submit;
 
 use crate::submissions::strong::{self, Fault};
@@ -45,9 +47,19 @@ pub fn fault(refusal: &Refusal, schema: &Schema) -> Fault {
     }
 }
 
+/// The page that a transaction appends to, and the operation of the entry that it appends; none of one that was given up.
+pub fn appended(transaction: &Transaction) -> Option<(RowName, String)> {
+    transaction.writes().iter().find_map(|write| {
+        let Operation::Append { value: Value::Bytes(entry), order: _ } = &write.operation else { return None };
+        let page = RowName { table: write.cell.table, key: write.cell.row.clone() };
+        Some((page, LogEntry::decode(entry).ok()?.operation))
+    })
+}
+
 /// The commit of an append that was checked, above everything that its client has seen.
 pub fn commit(transaction: Transaction, floor: Timestamp) -> Request {
-    let writes = admit(transaction.id, &transaction.reads, transaction.writes());
+    // Its reads of the page were checked before. The others are of what it was judged by.
+    let writes = admit(transaction.id, &[], transaction.writes());
     let decision = writes.map_or_else(|_| transaction.decision.clone(), Decision::Commit);
     strong::commit(Transaction { decision, ..transaction }, floor)
 }

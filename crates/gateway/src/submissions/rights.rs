@@ -13,10 +13,11 @@ mod reads;
 use std::collections::{BTreeMap, BTreeSet};
 
 use iolite_access::Identity;
+use iolite_logs::Page;
 use iolite_machine::Now;
-use iolite_rights::{Claims, Denial, Judge, Judgement, LogRights, Rights, Why};
+use iolite_rights::{Claims, Denial, Judge, Judgement, LogRights, Rows, Why};
 use iolite_store::{CommitReply, ReadReply, Refusal, RequestId, TooOld};
-use iolite_values::{ClientId, Counter, Domain, LaneNumber, Query, Read, Row, RowKey, Timestamp, Transaction};
+use iolite_values::{ClientId, Counter, Domain, LaneNumber, LogId, Query, Read, Row, RowKey, Timestamp, Transaction};
 use iolite_wire::message::{Rejection, Verdict};
 
 use crate::Gateway;
@@ -25,11 +26,14 @@ use crate::interface::Broken;
 use crate::sessions::farewell::{Farewell, shortened};
 use crate::store::Purpose;
 use crate::submissions::lane::{InFlight, Waiting};
+use crate::submissions::log;
 use case::{Case, Wanted};
 use reads::Stop;
 
-/// Tables that merge have no conflicts by which a changed row could be told.
-const MERGES: &str = "rules of a table that merges are not judged yet, so nobody may use it: write \"open\"";
+/// Its client tries again what conflicts more often.
+const TIMES_JUDGED_AGAIN: u8 = 8;
+/// What a data centre takes, it repeats without its gateway, and with no reads that could be validated.
+const MERGES: &str = "in a group of data centres no rule of a table that merges may look at rows yet: look at claims and at what is written, or write \"open\"";
 
 /// The mutations that are not judged yet.
 #[derive(Debug, Default)]
@@ -92,9 +96,31 @@ impl Gateway {
             Some(Answer::Allowed(transaction)) => self.commit_judged(client, lane, transaction),
             Some(Answer::Conflict) => {
                 let reply = CommitReply::Conflict { at_least: case.at() };
-                self.on_commit_reply(now, client, lane, counter, &reply);
+                self.answer_submission(now, client, lane, counter, &reply);
             }
             Some(Answer::Denied(reason)) => self.deny(now, client, lane, reason),
+        }
+    }
+
+    /// The answer for an append to a log. One that conflicted is given to the store as of P, if its page is open there.
+    fn judge_append(&self, judge: &Judge<'_>, log: &LogId, waiting: &Waiting, case: &Case) -> Answer {
+        let transaction = &waiting.transaction;
+        let Some((page, operation)) = log::appended(transaction) else { return Answer::Allowed(transaction.clone()) };
+        let snapshot = match (waiting.judged_again, case.known.row(&page)) {
+            (0, _) => transaction.snapshot,
+            (_, None) => return Answer::Needs(vec![Wanted::Row(page)]),
+            (_, Some(row)) if Page::of(Some(&row)).is_closed() => return Answer::Conflict,
+            (_, Some(_)) => case.at(),
+        };
+        match judge.log(log, Some(&operation)) {
+            Judgement::Allowed(_) if case.known.has_too_large_a_set => Answer::Denied(too_large_a_set()),
+            Judgement::Allowed(looked_at) => {
+                let looked_at = looked_at.into_iter().filter(|_| self.settings.broken != Broken::JudgeWithoutReads);
+                let reads = transaction.reads.iter().cloned().chain(looked_at).collect();
+                Answer::Allowed(Transaction { snapshot, reads, ..transaction.clone() })
+            }
+            Judgement::Denied(denial) => Answer::Denied(denial.to_string()),
+            Judgement::Needs(needs) => Answer::Needs(Wanted::all(needs)),
         }
     }
 
@@ -117,7 +143,7 @@ impl Gateway {
         let judgement = match (identity, &waiting.domain) {
             // Members make the rows of a log, and no gateway knows them.
             (Identity::Developer, Domain::Log(_)) => return Answer::Allowed(transaction.clone()),
-            (Identity::User(_), Domain::Log(log)) => return append(rights, &log.name, transaction),
+            (Identity::User(_), Domain::Log(log)) => return self.judge_append(&judge, log, waiting, case),
             (Identity::Developer, Domain::Strong | Domain::Rows(_) | Domain::Causal) => {
                 judge.checks(transaction.writes())
             }
@@ -127,13 +153,21 @@ impl Gateway {
         };
         match judgement {
             Judgement::Denied(denial) => self.denied(&judge, identity, transaction, case, &denial),
+            Judgement::Allowed(looked_at) if self.repeats_alone(waiting) && !looked_at.is_empty() => {
+                Answer::Denied(MERGES.into())
+            }
             Judgement::Allowed(looked_at) if !case.known.has_too_large_a_set => {
                 self.with_reads(&judge, identity, waiting, case, looked_at)
             }
-            Judgement::Needs(_) if waiting.domain == Domain::Causal => Answer::Denied(MERGES.into()),
+            Judgement::Needs(_) if self.repeats_alone(waiting) => Answer::Denied(MERGES.into()),
             Judgement::Needs(needs) => Answer::Needs(Wanted::all(needs)),
             Judgement::Allowed(_) => Answer::Denied(too_large_a_set()),
         }
+    }
+
+    /// Whether the commit of a mutation is repeated until it stands, by a data centre that knows no rights.
+    fn repeats_alone(&self, waiting: &Waiting) -> bool {
+        self.group.is_some() && waiting.domain == Domain::Causal
     }
 
     /// The answer for a mutation that may not be done as of P. If its row was another one when the client looked, it runs again.
@@ -188,7 +222,7 @@ impl Gateway {
             Err(Stop::Declined(why)) => return Answer::Denied(why),
         };
         // A blind one rests on nothing older than what it was judged by.
-        let is_blind = reads.is_empty() && !transaction.level.guards_writes() && waiting.domain == Domain::Strong;
+        let is_blind = reads.is_empty() && !transaction.level.guards_writes();
         let snapshot = if is_blind { transaction.snapshot.max(case.at()) } else { transaction.snapshot };
         let looked_at: Vec<Read> = looked_at.into_iter().collect();
         match self.settings.broken {
@@ -240,9 +274,40 @@ impl Gateway {
                 self.judging.cases.remove(&(client, lane));
                 self.give_up(open);
                 let at_least = low_watermark.max(self.position());
-                self.on_commit_reply(now, client, lane, counter, &CommitReply::Conflict { at_least });
+                self.answer_submission(now, client, lane, counter, &CommitReply::Conflict { at_least });
             }
         }
+    }
+
+    /// Whether a mutation that conflicted is judged again, and its client not told: one that rests on nothing that the client has read, or an append. What it
+    /// was judged by has changed, perhaps, and the client sees none of that. It waits until the feed has passed the conflict.
+    pub(crate) fn judges_again(
+        &mut self,
+        now: Now,
+        (client, lane): (ClientId, LaneNumber),
+        reply: &CommitReply,
+    ) -> bool {
+        let CommitReply::Conflict { at_least } = *reply else { return false };
+        let session = self.clients.get(&client).and_then(|id| self.open(*id));
+        let is_user = session.is_some_and(|open| open.identity.user().is_some());
+        let Some(rights) = self.catalog.rights().filter(|_| session.is_some() && self.group.is_none()) else {
+            return false;
+        };
+        let Some(waiting) = self.lanes.at_store_mut(client, lane) else { return false };
+        let is_for_nobody = match &waiting.domain {
+            Domain::Log(log) => is_user && rights.logs.get(&*log.name) != Some(&LogRights::Open),
+            Domain::Rows(_) | Domain::Causal => waiting.transaction.reads.is_empty(),
+            Domain::Strong => false,
+        };
+        if !is_for_nobody || waiting.judged_again >= TIMES_JUDGED_AGAIN {
+            return false;
+        }
+        waiting.judged_again += 1;
+        match at_least > self.position() {
+            true => drop(self.judging.early.insert((at_least, client, lane))),
+            false => self.judge_in_lane(now, client, lane),
+        }
+        true
     }
 
     /// The feed is further: judges what waited for that.
@@ -277,16 +342,5 @@ impl Gateway {
         if let Some(session) = self.clients.get(&client).copied() {
             self.end(session, &Farewell::Unavailable(refusal.to_string()));
         }
-    }
-}
-
-/// The answer for an append to a log.
-fn append(rights: &Rights, name: &str, transaction: &Transaction) -> Answer {
-    match rights.logs.get(name) {
-        Some(LogRights::Open) => Answer::Allowed(transaction.clone()),
-        Some(LogRights::Rules(_)) => {
-            Answer::Denied(format!("log {name:?}: rules of logs are not judged yet, so nobody may use it"))
-        }
-        None => Answer::Denied(format!("log {name:?} has no rights, so nobody may use it")),
     }
 }

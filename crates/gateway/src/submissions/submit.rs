@@ -120,6 +120,20 @@ impl Gateway {
         counter: Counter,
         reply: &CommitReply,
     ) {
+        if !self.judges_again(now, (client, lane), reply) {
+            self.answer_submission(now, client, lane, counter, reply);
+        }
+    }
+
+    /// Tells a client what became of a mutation.
+    pub(crate) fn answer_submission(
+        &mut self,
+        now: Now,
+        client: ClientId,
+        lane: LaneNumber,
+        counter: Counter,
+        reply: &CommitReply,
+    ) {
         let Some(in_flight) = self.lanes.finish(client, lane, counter) else { return };
         let meaning = match &in_flight.waiting.domain {
             Domain::Strong | Domain::Log(_) | Domain::Rows(_) | Domain::Causal => {

@@ -60,7 +60,11 @@ fn append(counter: u64, instance: &str) -> (Vec<Read>, Vec<Write>) {
 
 /// The write that adds the first entry of a log.
 pub fn first_append(instance: &str) -> Write {
-    let (_, writes) = append(1, instance);
+    first_append_to(&log(instance))
+}
+
+pub fn first_append_to(log: &LogId) -> Write {
+    let (_, writes) = append_to(log, 0, Page::of(None), entry(1)).expect("it is small");
     writes.into_iter().find(|write| write.cell.column == LogPages::entries_column()).expect("it adds an entry")
 }
 

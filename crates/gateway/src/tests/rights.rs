@@ -62,7 +62,11 @@ pub fn schema_of_rooms() -> Schema {
 }
 
 pub fn deploy(world: &mut World, rights: &Rights) {
-    let deployment = Deployment { schema: schema_of_rooms(), rights: rights.clone() };
+    deploy_beside(world, schema_of_rooms(), rights);
+}
+
+pub fn deploy_beside(world: &mut World, schema: Schema, rights: &Rights) {
+    let deployment = Deployment { schema, rights: rights.clone() };
     let mut catalog = Catalog::new(iolite_catalog::SchemaPolicy::Fixed);
     let version = world.store.log.iter().filter(|commit| {
         commit.writes.iter().any(|write| write.cell.table == Catalog::table() && write.operation == Operation::Create)
@@ -114,9 +118,13 @@ fn like(id: i64, amount: i64) -> Write {
 
 /// Opens a session of a user, or of the developer.
 pub fn come(world: &mut World, session: u64, name: Option<&str>) {
+    come_with(world, session, name, &schema_of_rooms());
+}
+
+pub fn come_with(world: &mut World, session: u64, name: Option<&str>, schema: &Schema) {
     let token = name.map_or(TOKEN.to_owned(), |name| format!("{TOKEN} as {{\"sub\":\"{name}\"}}"));
     world.open(session);
-    world.say(session, FromClient::Hello(Hello { token, schema: schema_of_rooms().hash(), ..hello(session) }));
+    world.say(session, FromClient::Hello(Hello { token, schema: schema.hash(), ..hello(session) }));
     assert!(matches!(&world.take()[..], [Said::To(_, FromGateway::Welcome(_))]));
 }
 
@@ -127,7 +135,7 @@ fn ended(world: &mut World, session: u64, counter: u64, writes: Vec<Write>) -> V
     verdict(world, session)
 }
 
-fn verdict(world: &mut World, session: u64) -> Verdict {
+pub fn verdict(world: &mut World, session: u64) -> Verdict {
     world.answer_all();
     // The feed reaches an abort with the next commit.
     world.commit(vec![add(7, 1)]);
@@ -140,7 +148,7 @@ fn verdict(world: &mut World, session: u64) -> Verdict {
     outcomes.into_iter().next().expect("one").verdict
 }
 
-fn denial(verdict: &Verdict) -> &str {
+pub fn denial(verdict: &Verdict) -> &str {
     match verdict {
         Verdict::Rejected(Rejection::Denied(reason)) => reason,
         other => panic!("denied was expected, not {other:?}"),

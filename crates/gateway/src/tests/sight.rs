@@ -336,7 +336,7 @@ fn a_table_without_a_read_rule_is_declined_with_a_sentence() {
     let [declined] = &advance.declined[..] else { panic!("one is declined") };
     assert_eq!(
         declined.why,
-        Declination::TooLarge("table \"rooms\" has no rule \"read\", so nobody may see a row of it".into())
+        Declination::Denied("table \"rooms\" has no rule \"read\", so nobody may see a row of it".into())
     );
 }
 

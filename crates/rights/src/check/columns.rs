@@ -21,10 +21,8 @@ impl<'a> Checker<'a> {
                 None => Some(Kind::Texts),
             },
             Operand::Literal(value) => Some(Kind::of_value(value)),
-            Operand::Now if self.right == Right::Read => {
-                self.found(
-                    "a read rule cannot look at the time, since nothing tells when it changes: compare with a column",
-                );
+            Operand::Now if self.right.is_followed() => {
+                self.found("it cannot look at the time, since nothing tells when it changes: compare with a column");
                 None
             }
             Operand::Now => Some(Kind::of(Scalar::Int)),

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 pub const SCHEMA: &str = r#"{"logs":{"board":{"initial":"begin"}},"tables":{
   "places":{"columns":{"board":{"type":"int"},"at":{"type":"string"},"text":{"type":"string","default":""},"number":{"type":"int","default":0}},
     "key":["board","at"],"live":true,"consistency":"log","log":"board"},
+  "members":{"columns":{"board":{"type":"int"},"user":{"type":"string"}},"key":["board","user"],"indexes":{"byUser":["user"]}},
   "hits":{"columns":{"key":{"type":"int"},"value":{"type":"counter"}},"key":["key"],"live":true}}}"#;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -10,24 +10,27 @@ use std::time::Duration;
 use iolite_access::{Access, DevelopmentToken};
 use iolite_catalog::SchemaPolicy;
 use iolite_client::{
-    Broken as BrokenClient, Client, Closed, Config, Input as ClientInput, Limits as ClientLimits, MutationKind,
-    MutationStatus, Output, ReactionId, RunOf, StorageChange, TokenSource, View,
+    Broken as BrokenClient, CallError, Client, Closed, Config, Input as ClientInput, Limits as ClientLimits,
+    MutationKind, MutationStatus, Output, ReactionId, RunOf, StorageChange, TokenSource, View,
 };
 use iolite_gateway::{Broken as BrokenGateway, Gateway, Input, Limits, SessionId, Settings, Without};
 use iolite_machine::{Instant, Machine, Now, PersistId, WallTime};
 use iolite_node::{Front, JournalInput, JournalOutput, Node, NodeInput, NodeOutput, Store};
 use iolite_replication::node::{Boot, Life};
 use iolite_replication::{Coordinator, CoordinatorSettings, Replica, ReplicaSettings, Retention, ShardMap};
-use iolite_values::{ClientId, CoordinatorId, Counter, DeviceSecret, Id, LogId, Schema, StoreIncarnation, Value};
+use iolite_values::{
+    ClientId, CoordinatorId, Counter, DeviceSecret, Id, LogId, Schema, StoreIncarnation, Timestamp, Value,
+};
 use iolite_wire::message::{FromClient, FromGateway};
 use iolite_wire::{SessionDecoder, SessionEncoder};
 use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng, SeedableRng};
 
 use super::model::{Call, SCHEMA, State, Step, look, operate};
+use super::rights::{OPERATOR, Operator, token_of};
 
-const MEMBERS: usize = 3;
-const BOARDS: i64 = 2;
+pub(super) const MEMBERS: usize = 3;
+pub(super) const BOARDS: i64 = 2;
 const STEPS: usize = 500;
 /// One of the members replays in batches.
 const BATCH: Duration = Duration::from_millis(300);
@@ -43,11 +46,20 @@ pub struct Rules {
     pub kept: u64,
     /// Members lose their links for this many steps at most.
     pub away: u64,
+    /// Whether members are users, whom an operator removes and lets in again.
+    pub rights: bool,
 }
 
 impl Default for Rules {
     fn default() -> Rules {
-        Rules { client: BrokenClient::Nothing, gateway: BrokenGateway::Nothing, page: 6, kept: 4, away: 1 }
+        Rules {
+            client: BrokenClient::Nothing,
+            gateway: BrokenGateway::Nothing,
+            page: 6,
+            kept: 4,
+            away: 1,
+            rights: false,
+        }
     }
 }
 
@@ -58,17 +70,18 @@ impl Rules {
     }
 }
 
-struct World {
+pub(super) struct World {
     random: ChaCha8Rng,
-    now: Now,
+    pub(super) now: Now,
     rules: Rules,
-    node: Node,
+    pub(super) node: Node,
     durable: PersistId,
     members: Vec<Member>,
     next_session: u64,
     /// The state of each board at each index, as the first member had it that came so far.
     states: BTreeMap<(i64, u64), State>,
     calls: BTreeMap<String, Called>,
+    pub(super) operator: Option<Operator>,
 }
 
 struct Called {
@@ -114,7 +127,7 @@ pub fn run(seed: u64, rules: Rules) -> Result<u64, String> {
     world.check_the_end()
 }
 
-fn below(random: &mut ChaCha8Rng, end: u64) -> u64 {
+pub(super) fn below(random: &mut ChaCha8Rng, end: u64) -> u64 {
     random.next_u64() % end
 }
 
@@ -124,7 +137,7 @@ fn open(storage: &BTreeMap<Vec<u8>, Vec<u8>>, place: usize, life: u64, now: Now,
         schema: Arc::new(Schema::from_json(SCHEMA).expect("a good schema")),
         fresh_client: ClientId(Id::from_u128(0x100 + place as u128)),
         fresh_secret: DeviceSecret([place as u8; 16]),
-        token: TokenSource::Fixed("token".into()),
+        token: TokenSource::Fixed(if rules.rights { token_of(place) } else { "token".into() }),
         user: "ann".into(),
         gateways: vec![NonZeroU16::MIN],
         batch: Duration::ZERO,
@@ -226,8 +239,12 @@ impl World {
             next_session: 1,
             states: BTreeMap::new(),
             calls: BTreeMap::new(),
+            operator: None,
         };
         world.run_node();
+        if rules.rights {
+            world.begin_to_operate();
+        }
         world
     }
 
@@ -243,6 +260,7 @@ impl World {
                 self.drop_link(place);
             }
             88 | 89 => self.restart(place),
+            90..=93 if self.rules.rights => self.remove_or_admit(place),
             _ => {
                 let micros = 1 + below(&mut self.random, 400_000);
                 self.pass(Duration::from_micros(micros));
@@ -275,11 +293,28 @@ impl World {
         let call = Call { id: id.clone(), board, step };
         let log = LogId::new("board", &Value::Int(board)).expect("short");
         let arguments = serde_json::to_string(&call).expect("numbers and strings");
-        let counter = member.client.operate(self.now.wall, &log, "step", &arguments).expect("it is joined");
+        let counter = match member.client.operate(self.now.wall, &log, "step", &arguments) {
+            Ok(counter) => counter,
+            Err(CallError::NotJoined { .. }) if self.rules.rights => return,
+            Err(error) => panic!("it is joined: {error}"),
+        };
         member.pending.insert(counter, id.clone());
         let number = member.last_number;
         let called = Called { member: place, number, board, may_give_up, durable: false, end: None };
         self.calls.insert(id, called);
+    }
+
+    /// Whether whoever called this was a member of the board just before `at`. Without rights everybody is.
+    fn was_member(&self, called: &Called, at: Timestamp) -> bool {
+        self.operator.as_ref().is_none_or(|operator| operator.was_member(called.member, called.board, at))
+    }
+
+    /// What the member says next comes before the server has stored the change.
+    fn remove_or_admit(&mut self, place: usize) {
+        let board = below(&mut self.random, BOARDS as u64) as i64;
+        self.change_member(place, board);
+        self.carry_up(place);
+        self.run_node();
     }
 
     fn carry_up(&mut self, place: usize) {
@@ -337,15 +372,20 @@ impl World {
         let (kept, gone): (BTreeMap<_, _>, BTreeMap<_, _>) = all.partition(|(counter, _)| pending.contains(counter));
         member.pending = kept;
         member.begin(place);
-        for id in gone.into_values() {
-            // What was neither stored nor confirmed is gone, as the app was told that it might be.
-            if let Some(called) = self.calls.get_mut(&id).filter(|called| !called.durable && called.end.is_none()) {
+        let refused: BTreeMap<Counter, String> =
+            member.client.refused().map(|own| (own.counter, own.reason.to_string())).collect();
+        for (counter, id) in gone {
+            let Some(called) = self.calls.get_mut(&id).filter(|called| called.end.is_none()) else { continue };
+            if let Some(reason) = refused.get(&counter) {
+                called.end = Some(MutationStatus::Quarantined { reason: reason.clone() });
+            } else if !called.durable {
+                // What was neither stored nor confirmed is gone, as the app was told that it might be.
                 called.end = Some(MutationStatus::Cancelled { reason: "lost".into() });
             }
         }
     }
 
-    fn pass(&mut self, time: Duration) {
+    pub(super) fn pass(&mut self, time: Duration) {
         self.now.instant = self.now.instant + time;
         self.now.wall = WallTime::from_micros(self.now.wall.as_micros() + time.as_micros() as u64);
         self.run_node();
@@ -357,7 +397,7 @@ impl World {
         }
     }
 
-    fn run_node(&mut self) {
+    pub(super) fn run_node(&mut self) {
         loop {
             while let Some(output) = self.node.poll() {
                 match output {
@@ -390,6 +430,10 @@ impl World {
     }
 
     fn send_down(&mut self, session: SessionId, message: &FromGateway) {
+        if session == OPERATOR {
+            self.node.handle(self.now, NodeInput::Gateway(Input::Drained { session, messages: 1 }));
+            return self.operator.iter_mut().for_each(|operator| operator.hear(message));
+        }
         let mut links = self.members.iter_mut().filter_map(|member| member.link.as_mut());
         if let Some(link) = links.find(|link| link.session == session) {
             let frame = link.encoder.encode(message).expect("no message is too large");
@@ -421,6 +465,9 @@ impl World {
                 Output::Persist { id, changes, awaited: _ } => self.members[place].batches.push_back((id, changes)),
                 Output::Run(of) => self.members[place].run(of),
                 Output::Mutation { counter, status, .. } => self.note_status(place, counter, status)?,
+                Output::LogStopped { reason, .. } if self.rules.rights && reason.starts_with("denied") => {
+                    self.operator.iter_mut().for_each(|operator| operator.closed += 1);
+                }
                 Output::LogStopped { reason, .. } => return Err(format!("member {place} stopped: {reason}")),
                 Output::LogDiffers { index, .. } => return Err(format!("member {place} has another state at {index}")),
                 _ => {}
@@ -474,6 +521,12 @@ impl World {
             let Ok(values) = joined.log.instance.values() else { continue };
             let Some(Value::Int(board)) = values.first().cloned() else { continue };
             let Some(confirmed) = seen.get(&(board, View::Confirmed)) else { continue };
+            if let Some(operator) = &self.operator {
+                let at = member.client.at();
+                if !operator.is_member(place, board, at) && *confirmed != State::default() {
+                    return Err(format!("board {board}: member {place} was removed by {at:?}, and sees {confirmed:?}"));
+                }
+            }
             let first = self.states.entry((board, joined.position)).or_insert_with(|| confirmed.clone());
             if first != confirmed {
                 let index = joined.position;
@@ -481,7 +534,10 @@ impl World {
                     "board {board} at {index}: member {place} has {confirmed:?}, another one {first:?}"
                 ));
             }
-            let Some(optimistic) = seen.get(&(board, View::Optimistic)) else { continue };
+            // What was given up when a board was closed is pending, and shown nowhere.
+            let Some(optimistic) = seen.get(&(board, View::Optimistic)).filter(|_| !self.rules.rights) else {
+                continue;
+            };
             let mut expected = confirmed.shown();
             for pending in member.client.pending().filter(|pending| !pending.status.waits_for_data) {
                 let call = pending.arguments.as_deref().and_then(|text| serde_json::from_str::<Call>(text).ok());
@@ -499,6 +555,7 @@ impl World {
     /// Everything is carried and stored, until nobody has anything to say.
     fn come_to_rest(&mut self) -> Result<(), String> {
         self.members.iter_mut().for_each(|member| member.away = 0);
+        self.admit_all();
         for _ in 0..400 {
             for place in 0..MEMBERS {
                 for _ in 0..40 {
@@ -535,7 +592,16 @@ impl World {
             for (id, called) in self.calls.iter().filter(|(_, called)| called.board == board) {
                 let count = trace.iter().filter(|own| *own == id).count();
                 match &called.end {
+                    Some(MutationStatus::Confirmed { at }) if !self.was_member(called, *at) => {
+                        return Err(format!("{id} was appended at {at:?} by somebody who was removed"));
+                    }
                     Some(MutationStatus::Confirmed { .. }) if count == 1 => {}
+                    Some(MutationStatus::Quarantined { reason }) if self.rules.rights => {
+                        let is_unknown = reason.contains("is not known");
+                        if count > usize::from(is_unknown) {
+                            return Err(format!("{id} took effect {count} times, and ended for {reason:?}"));
+                        }
+                    }
                     Some(MutationStatus::Rejected { .. } | MutationStatus::Cancelled { .. }) if count == 0 => {}
                     // It was in the state of a checkpoint, which does not say whether it gave up.
                     Some(MutationStatus::Quarantined { .. })

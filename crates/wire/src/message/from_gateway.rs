@@ -102,6 +102,8 @@ pub enum Declination {
     Later,
     /// It is more than a session ever gets. The text is for people.
     TooLarge(String),
+    /// Its user may not have it. The text is for people.
+    Denied(String),
 }
 
 /// All rows of one interest. What the client held of it before is replaced. Snapshots of one subscription in several parts of one

@@ -142,17 +142,20 @@ pub(crate) fn read_rows_as<T>(
 }
 
 pub(crate) fn write_declined(declined: &Declined, writer: &mut Writer) -> proto::Declined {
-    let too_large = match &declined.why {
-        Declination::Later => None,
-        Declination::TooLarge(reason) => Some(writer.text(reason, REASON)),
+    let (reason, is_denied) = match &declined.why {
+        Declination::Later => (None, false),
+        Declination::TooLarge(reason) => (Some(reason), false),
+        Declination::Denied(reason) => (Some(reason), true),
     };
-    proto::Declined { subscription: declined.subscription.0, too_large }
+    let too_large = reason.map(|reason| writer.text(reason, REASON));
+    proto::Declined { subscription: declined.subscription.0, too_large, is_denied }
 }
 
 pub(crate) fn read_declined(declined: proto::Declined, reader: &Reader) -> Result<Declined, DecodeError> {
-    let why = match declined.too_large {
-        None => Declination::Later,
-        Some(reason) => Declination::TooLarge(reader.text(reason, REASON)?),
+    let why = match (declined.too_large, declined.is_denied) {
+        (None, _) => Declination::Later,
+        (Some(reason), false) => Declination::TooLarge(reader.text(reason, REASON)?),
+        (Some(reason), true) => Declination::Denied(reader.text(reason, REASON)?),
     };
     Ok(Declined { subscription: SubscriptionId(declined.subscription), why })
 }

@@ -135,7 +135,11 @@ pub fn snapshot() -> impl Strategy<Value = Snapshot> {
 }
 
 pub fn declined() -> impl Strategy<Value = Declined> {
-    let why = prop_oneof![Just(Declination::Later), ".{0,8}".prop_map(Declination::TooLarge)];
+    let why = prop_oneof![
+        Just(Declination::Later),
+        ".{0,8}".prop_map(Declination::TooLarge),
+        ".{0,8}".prop_map(Declination::Denied)
+    ];
     (subscription(), why).prop_map(|(subscription, why)| Declined { subscription, why })
 }
 

@@ -115,7 +115,9 @@ fn table_change() -> FromGateway {
 pub fn declined() -> Advance {
     let declined = |id, why| Declined { subscription: SubscriptionId(id), why };
     let good = Declination::TooLarge("too many rows".into());
-    Advance { declined: vec![declined(3, Declination::Later), declined(4, good)], ..advance(Vec::new()) }
+    let denied = Declination::Denied("not a member".into());
+    let declined = vec![declined(3, Declination::Later), declined(4, good), declined(5, denied)];
+    Advance { declined, ..advance(Vec::new()) }
 }
 
 fn log() -> LogId {

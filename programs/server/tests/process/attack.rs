@@ -3,6 +3,7 @@
 
 mod connections;
 mod contents;
+mod domains;
 mod frames;
 mod greed;
 mod greedy_queries;

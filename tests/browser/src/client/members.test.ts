@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { cp, mkdir, writeFile } from "node:fs/promises";
 import { before, test } from "node:test";
 
-import { defineSchema, s, table } from "@iolite/client";
+import { defineLog, defineSchema, operation, s, table } from "@iolite/client";
 import { defineRights, mine, user } from "@iolite/client/rights";
 import type { BrowserContext, Page } from "playwright-core";
 
@@ -15,10 +15,13 @@ import { until } from "../until.js";
 import { Network } from "./network.js";
 import { isStored } from "./stored.js";
 
+/** The board of a room, which its members write on. */
+const board = defineLog("board", { marks: table({ room: s.string(), at: s.string(), text: s.string() }).key("room", "at") }, { mark: operation(() => {}) });
 const schema = defineSchema({
   rooms: table({ id: s.string(), owner: s.string() }),
   members: table({ room: s.string(), user: s.string() }).key("room", "user").index("byUser", ["user"]),
   messages: table({ id: s.string(), room: s.string(), author: s.string(), text: s.string() }).index("byRoom", ["room"]),
+  ...board.tables,
 });
 const myRooms = mine(schema, "members", "room", { user: user.sub });
 const rights = defineRights(schema, {
@@ -37,19 +40,22 @@ const rights = defineRights(schema, {
       create: ({ row, at }) => row.author.is(user.sub).and(at.members(row.room, user.sub).exists()),
     },
   },
+  logs: { board: { join: ({ key }) => key.in(myRooms), run: ({ key, at }) => at.members(key, user.sub).exists() } },
 });
 
 /** The user as whom the page speaks stands in its address. */
 const PAGE = `<!doctype html><meta charset="utf-8"><title>rooms</title>
 <style>body { font: 16px sans-serif; max-width: 40em; margin: 2em auto } #refused { border-left: 4px solid crimson; padding-left: 1em }</style>
 <script type="importmap">{ "imports": { "#platform": "/dist/platform/browser.js" } }</script>
-<h1>Rooms</h1><ul id="rooms"></ul><h2>Messages</h2><ul id="messages"></ul><p id="waiting"></p><ul id="refused" role="alert"></ul>
+<h1>Rooms</h1><ul id="rooms"></ul><h2>Messages</h2><ul id="messages"></ul><h2>Board</h2><ul id="board"></ul><p id="stopped"></p><p id="waiting"></p><ul id="refused" role="alert"></ul>
 <script type="module">
-  import { createClient, developmentServer, defineMutators, defineSchema, mutator, s, table } from "/dist/index.js";
+  import { createClient, developmentServer, defineLog, defineMutators, defineSchema, mutator, operation, s, table } from "/dist/index.js";
+  const board = defineLog("board", { marks: table({ room: s.string(), at: s.string(), text: s.string() }).key("room", "at") }, { mark: operation((tx, { at, text }) => { tx.marks.put({ at, text }); }) });
   const schema = defineSchema({
     rooms: table({ id: s.string(), owner: s.string() }),
     members: table({ room: s.string(), user: s.string() }).key("room", "user").index("byUser", ["user"]),
     messages: table({ id: s.string(), room: s.string(), author: s.string(), text: s.string() }).index("byRoom", ["room"]),
+    ...board.tables,
   });
   const mutators = defineMutators(schema, {
     found: mutator((tx, { id, owner }) => { tx.rooms.insert({ id, owner }); tx.members.insert({ room: id, user: owner }); }),
@@ -63,9 +69,12 @@ const PAGE = `<!doctype html><meta charset="utf-8"><title>rooms</title>
   const list = (id, lines) => document.querySelector(id).replaceChildren(...lines.map((text) => Object.assign(document.createElement("li"), { textContent: text })));
   db.react((tx) => tx.rooms.range(), {}, ({ data }) => list("#rooms", (data ?? []).map(({ id, owner }) => id + " of " + owner)));
   db.react((tx) => tx.messages.where({ room: "lab" }).all(), {}, ({ data }) => list("#messages", (data ?? []).map(({ author, text }) => author + ": " + text)));
+  window.marks = db.log(board, "lab");
+  db.react((tx) => tx.marks.range({ prefix: ["lab"] }), {}, ({ data }) => list("#board", (data ?? []).map(({ at, text }) => at + ": " + text)));
+  setInterval(() => { document.querySelector("#stopped").textContent = marks.stopped ?? ""; }, 50);
   const show = () => {
     document.querySelector("#waiting").textContent = db.pending.length + " waiting";
-    list("#refused", db.refused.map(({ args, reason }) => args.text + " was not taken. " + reason));
+    list("#refused", db.refused.map(({ args, reason }) => args.text + " was not taken. " + reason).sort());
   };
   db.onPendingChange(show);
   db.onRefusedChange(show);
@@ -100,6 +109,7 @@ declare const window: {
     };
     readonly pending: readonly unknown[];
   };
+  marks: { readonly do: { mark(mark: { readonly at: string; readonly text: string }): unknown } };
 };
 
 const texts = (page: Page, list: string): Promise<string[]> => page.locator(`${list} li`).allTextContents();
@@ -132,25 +142,40 @@ test("a member who is removed loses the room in both tabs, on the disk, and keep
     await untilShown("the room in both tabs", "#rooms", ["lab of ann"]);
     await untilShown("its message in both tabs", "#messages", ["ann: the recipe is blue"]);
     await until("the message on Ben's disk", () => isStored(tabs[0]!, "the recipe is blue"));
+    await ann.evaluate(() => void window.marks.do.mark({ at: "top", text: "a drawing of it" }));
+    await untilShown("the board in both tabs", "#board", ["top: a drawing of it"]);
+    await until("the board on Ben's disk", () => isStored(tabs[0]!, "a drawing of it"));
 
     await remove();
     await untilShown("the room to go", "#rooms", []);
     await untilShown("the message to go", "#messages", []);
+    await untilShown("the board to go", "#board", []);
     await until("the disk to be empty", async () => !(await isStored(tabs[0]!, "the recipe is blue")));
+    await until("nothing of the board", async () => !(await isStored(tabs[0]!, "a drawing of it")));
+    const stopped = (): Promise<string[]> => Promise.all(tabs.map((tab) => tab.locator("#stopped").innerText()));
+    await until("the log to say why", async () => (await stopped()).some((text) => text.includes('log "board": the rule "join" does not let this user')));
 
     await invite();
     await untilShown("the room again", "#messages", ["ann: the recipe is blue"]);
+    await untilShown("the board again", "#board", ["top: a drawing of it"]);
     await network.cut();
     await tabs[0]!.evaluate(() => void window.db.mutate.say({ id: "2", room: "lab", author: "ben", text: "it is green" }));
+    await tabs[0]!.evaluate(() => void window.marks.do.mark({ at: "end", text: "a green drawing" }));
+    await untilShown("his own mark", "#board", ["end: a green drawing", "top: a drawing of it"]);
     await untilShown("his own message", "#messages", ["ann: the recipe is blue", "ben: it is green"]);
     await remove();
     await until("Ann's removal", () => ann.evaluate(() => window.db.pending.length === 0));
     network.mend();
     await untilShown("the room to go again", "#rooms", []);
     await untilShown("all messages to go", "#messages", []);
-    await until("the refusal", async () => (await texts(tabs[0]!, "#refused")).length === 1);
-    const told = 'it is green was not taken. denied: table "messages": the rule "create" does not let this user';
-    assert.deepEqual(await texts(tabs[0]!, "#refused"), [told]);
+    await untilShown("all marks to go", "#board", []);
+    await until("the refusals", async () => (await texts(tabs[0]!, "#refused")).length === 2);
+    const told = [
+      'a green drawing was not taken. denied: log "board": the rule "join" does not let this user',
+      'it is green was not taken. denied: table "messages": the rule "create" does not let this user',
+    ];
+    assert.deepEqual(await texts(tabs[0]!, "#refused"), told);
+    await until("no mark on the disk", async () => !(await isStored(tabs[0]!, "a drawing of it")));
     await until("the disk to be empty again", async () => !(await isStored(tabs[0]!, "the recipe is blue")));
     await ann.evaluate(() => void window.db.mutate.say({ id: "3", room: "lab", author: "ann", text: "he is gone" }));
     await until("Ann's next message", () => ann.evaluate(() => window.db.pending.length === 0));

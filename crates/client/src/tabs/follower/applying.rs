@@ -112,7 +112,7 @@ impl Follower {
     fn on_declined(&mut self, declined: Declined) {
         let Declined { subscription, why } = declined;
         let reason = match why {
-            Declination::TooLarge(reason) => reason,
+            Declination::TooLarge(reason) | Declination::Denied(reason) => reason,
             // The leader held it, and does not any more.
             Declination::Later => {
                 self.cache.want_again(subscription);
