@@ -6,7 +6,6 @@ mod claim;
 mod development;
 mod error;
 mod identity;
-mod may_use;
 mod rows;
 mod tokens;
 
@@ -18,7 +17,6 @@ pub use iolite_rights::ClaimType;
 pub use development::{DEVELOPMENT_ISSUER, DevelopmentToken};
 pub use error::AccessError;
 pub use identity::{Identity, Subject, User};
-pub use may_use::{MayUse, ObjectRight};
 pub use rows::{ACCESS_TABLE, AccessRows};
 pub use tokens::{
     ANONYMOUS_ISSUER, Algorithm, AnonymousKey, KEY_SET_BYTES_MAX, Key, KeyError, KeySetError, LEEWAY, LIFE,

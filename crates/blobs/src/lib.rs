@@ -52,7 +52,7 @@
 //!         }
 //!     }
 //!     for input in inputs.drain(..) {
-//!         session.handle(Now::default(), input, Around { leases: &leases, is_full: false });
+//!         session.handle(Now::default(), input, Around { leases: &leases, is_full: false, is_ruled: false });
 //!     }
 //!     while let Some(effect) = session.poll() {
 //!         let (ticket, done) = match effect {

@@ -77,6 +77,8 @@ pub struct Around<'a> {
     pub leases: &'a Leases,
     /// The store of chunks has as many bytes as it may have.
     pub is_full: bool,
+    /// Whether the client may lose its sight of a row at any time. Then each chunk is judged by its cell anew.
+    pub is_ruled: bool,
 }
 
 /// A connection of a client that was let in.
@@ -172,7 +174,7 @@ impl Session {
             BlobRequest::Have(have) => self.on_have(now, have, around),
             BlobRequest::Put(put) => self.on_put(now, CheckedPut::check(put), around),
             BlobRequest::Seal(seal) => self.on_seal(now, seal, around),
-            BlobRequest::Get(get) => self.on_get(get),
+            BlobRequest::Get(get) => self.on_get(get, around),
         }
     }
 
@@ -403,11 +405,11 @@ impl Session {
         });
     }
 
-    fn on_get(&mut self, get: BlobGet) {
+    fn on_get(&mut self, get: BlobGet, around: Around<'_>) {
         if self.count(|open| matches!(open, Open::GetCell(_) | Open::GetLoad(_))) >= GETS_OPEN_MAX {
             return self.end(GoodbyeReason::Limit, "16 chunks are asked for at a time");
         }
-        if self.cells.get(&get.cell).is_some_and(|leases| leases.contains(&get.lease)) {
+        if !around.is_ruled && self.cells.get(&get.cell).is_some_and(|leases| leases.contains(&get.lease)) {
             return self.load(&get);
         }
         let cell = get.cell.clone();

@@ -136,7 +136,11 @@ impl Pair {
     }
 
     fn tell(&mut self, input: SessionInput) {
-        self.session.handle(Now::default(), input, Around { leases: &self.leases, is_full: self.is_full });
+        self.session.handle(
+            Now::default(),
+            input,
+            Around { leases: &self.leases, is_full: self.is_full, is_ruled: false },
+        );
     }
 
     fn perform(&mut self, effect: Effect) {

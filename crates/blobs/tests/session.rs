@@ -39,6 +39,7 @@ struct Gateway {
     leases: Leases,
     session: Session,
     is_full: bool,
+    is_ruled: bool,
     wall: u64,
 }
 
@@ -52,12 +53,13 @@ impl Gateway {
         leases.set(lease(8), Some(Lease { client: client(2), until }));
         let mut session = Session::new(client(1), store(), [3; 16]);
         assert!(matches!(session.poll(), Some(Effect::Send(BlobReply::Welcome(_)))));
-        Gateway { leases, session, is_full: false, wall: 1 }
+        Gateway { leases, session, is_full: false, is_ruled: false, wall: 1 }
     }
 
     fn take(&mut self, input: SessionInput) -> Vec<Effect> {
         let now = Now { wall: WallTime::from_micros(self.wall), ..Now::default() };
-        self.session.handle(now, input, Around { leases: &self.leases, is_full: self.is_full });
+        let Gateway { is_full, is_ruled, .. } = *self;
+        self.session.handle(now, input, Around { leases: &self.leases, is_full, is_ruled });
         std::iter::from_fn(|| self.session.poll()).collect()
     }
 
@@ -431,4 +433,20 @@ fn a_second_hello_ends_the_connection() {
         client: client(1),
     };
     is_goodbye(&Gateway::new().ask(BlobRequest::Hello(hello)), GoodbyeReason::Protocol);
+}
+
+#[test]
+fn each_chunk_of_a_user_under_rights_is_judged_so_a_transfer_ends_when_the_row_goes_out_of_sight() {
+    let blob = tree(vec![lease(6)], vec![name(0, b"a")]).to_blob();
+    let mut gateway = Gateway { is_ruled: true, ..Gateway::new() };
+    for request in 1..=3 {
+        let effects = gateway.ask(get(request, lease(6)));
+        let [Effect::ReadCell(ticket, _)] = effects[..] else { panic!("{effects:?}") };
+        let read = (request < 3).then(|| (blob.clone(), Timestamp::ZERO));
+        match gateway.done(ticket.0, Done::Cell(read))[..] {
+            [Effect::Load(ticket, _)] if request < 3 => drop(gateway.done(ticket.0, Done::Loaded(None))),
+            [Effect::Send(BlobReply::Gone(3))] => {}
+            ref other => panic!("{other:?}"),
+        }
+    }
 }

@@ -115,7 +115,7 @@ impl Album {
         if let BlobRequest::Hello(hello) = &request {
             self.session = Some(Session::new(hello.client, StoreIncarnation(Id::from_u128(1)), [7; 16]));
         } else if let Some(session) = &mut self.session {
-            let around = Around { leases: &self.leases, is_full: self.is_full };
+            let around = Around { leases: &self.leases, is_full: self.is_full, is_ruled: false };
             session.handle(now, SessionInput::Request(request), around);
         }
         while let Some(effect) = self.session.as_mut().and_then(Session::poll) {
@@ -136,7 +136,7 @@ impl Album {
                 Effect::End => return self.session = None,
             };
             if let Some(session) = &mut self.session {
-                let around = Around { leases: &self.leases, is_full: self.is_full };
+                let around = Around { leases: &self.leases, is_full: self.is_full, is_ruled: false };
                 session.handle(now, SessionInput::Done(ticket, done), around);
             }
         }

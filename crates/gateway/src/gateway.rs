@@ -9,6 +9,7 @@ use iolite_values::{ClientId, StoreIncarnation, Timestamp, TransactionId};
 use iolite_wire::centres::CentreName;
 use iolite_wire::message::{FromClient, FromGateway, SubscriptionId};
 
+use crate::asking::Asking;
 use crate::blobs::links::Blobs;
 use crate::checkpoints::Checkpoints;
 use crate::delivery::Delivery;
@@ -17,7 +18,7 @@ use crate::explaining::Explaining;
 use crate::following::index::{InterestIndex, Target};
 use crate::following::load::News;
 use crate::following::queries::Queries;
-use crate::following::sets::KeySets;
+use crate::following::sets::{KeySets, SetUser};
 use crate::interface::{Input, Output, SessionId, Settings};
 use crate::members::Members;
 use crate::own::Own;
@@ -46,6 +47,7 @@ pub struct Gateway {
     pub(crate) growing: Option<Growing>,
     pub(crate) deploying: Deploying,
     pub(crate) explaining: Explaining,
+    pub(crate) asking: Asking,
     pub(crate) own: Own,
     pub(crate) checkpoints: Checkpoints,
     pub(crate) sessions: BTreeMap<SessionId, Session>,
@@ -92,6 +94,7 @@ impl Gateway {
             growing: None,
             deploying: Deploying::default(),
             explaining: Explaining::default(),
+            asking: Asking::default(),
             own: Own::default(),
             checkpoints: Checkpoints::default(),
             sessions: BTreeMap::new(),
@@ -293,7 +296,7 @@ impl Gateway {
         let Some(session) = self.sessions.remove(&id) else { return };
         let Phase::Open(open) = session.phase else { return };
         self.give_up(open.requests());
-        self.leave_sets(id);
+        self.leave_sets(SetUser::Session(id));
         if !open.is_behind() {
             self.unlist(id, &open);
         }
@@ -348,6 +351,8 @@ impl Machine for Gateway {
             Input::Revoke(asked, revocation) => self.revoke_tokens(asked, revocation),
             Input::Deploy(asked, deploy) => self.on_deploy(asked, *deploy),
             Input::Explain(asked, explain) => self.on_explain(now, asked, &explain),
+            Input::AskRight(id, ask) => self.on_ask_right(id, *ask),
+            Input::ForgetRight(id) => self.on_forget_right(id),
             Input::Keys(keys) => self.set_keys(keys),
             Input::OutOfService(reason) => self.on_out_of_service(now, reason),
         }

@@ -9,6 +9,7 @@ use iolite_wire::blobs::{BlobReply, BlobRequest};
 use iolite_wire::centres::CentreNews;
 use iolite_wire::message::{FromClient, FromGateway};
 
+use crate::asking::{AskRight, RightId};
 use crate::deploying::{Deploy, Deployed, DeploymentId};
 use crate::explaining::{Explain, ExplainId, Explained};
 use crate::limits::Limits;
@@ -58,6 +59,10 @@ pub enum Input {
     Deploy(DeploymentId, Box<Deploy>),
     /// An operator asks what a user may do, and why. [`AccessNews::Explained`] says so.
     Explain(ExplainId, Box<Explain>),
+    /// The door of objects asks what a user may do. [`AccessNews::May`] says so, and [`AccessNews::RightWithdrawn`] when a yes is none any more.
+    AskRight(RightId, Box<AskRight>),
+    /// Forget this question of the door of objects: it rests on the answer no more.
+    ForgetRight(RightId),
     /// The keys at the issuer's address take the place of those that were there before. Those of the settings stay.
     Keys(Vec<Key>),
     /// No client is served from now on, for this reason, which says what to do. None: they are served again.
@@ -135,6 +140,10 @@ pub enum AccessNews {
     Answered(RevocationId, Result<(), String>),
     /// The changes that a deployment has made, or would make. If it is not in effect, why, for people.
     Deployed(DeploymentId, Result<Deployed, String>),
+    /// Whether a user may do what the door of objects has asked about.
+    May(RightId, bool),
+    /// The yes to this question holds no more: the door asks again when it is needed.
+    RightWithdrawn(RightId),
     /// The answer to a question of an operator, or what is wrong with the question, for people.
     Explained(ExplainId, Result<Explained, String>),
     /// The key that signs tokens of anonymous users from now on.

@@ -10,6 +10,7 @@
 //! - memory per session is bounded by the constants of [`limits`];
 //! - whatever one client sends, the others do not notice.
 
+mod asking;
 mod blobs;
 mod checkpoints;
 mod delivery;
@@ -30,6 +31,7 @@ mod telling;
 mod validate;
 mod without;
 
+pub use asking::{AskRight, RightId};
 pub use deploying::{Deploy, Deployed, DeploymentId};
 pub use explaining::{Explain, ExplainId, Explained};
 pub use gateway::Gateway;

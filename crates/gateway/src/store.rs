@@ -250,6 +250,7 @@ impl Gateway {
         self.growing = None;
         self.forget_deployment();
         self.forget_explanations();
+        self.withdraw_rights();
         self.own.clear();
         self.checkpoints = Checkpoints::default();
         self.end_links();

@@ -1,5 +1,6 @@
 //! What gateways do, against a store in memory whose replies and feed come when the test says so. Whole lists of outputs are compared.
 
+mod asking;
 mod bad_input;
 mod batches;
 mod blobs;

@@ -8,6 +8,7 @@ use iolite_values::Interest;
 use crate::Gateway;
 use crate::SessionId;
 use crate::following::load::Load;
+use crate::following::sets::SetUser;
 use crate::gateway::target;
 use crate::interface::Broken;
 use crate::limits;
@@ -28,7 +29,10 @@ impl Gateway {
         assert_eq!(listed, self.index.len(), "the index names no one else");
         let of_sets = self.sets.followers();
         assert_eq!(following + of_sets, self.queries.followers(), "no one else follows queries");
-        self.sets.validate(|id| self.open(id).is_some());
+        self.sets.validate(|user| match user {
+            SetUser::Session(id) => self.open(id).is_some(),
+            SetUser::Asker(id) => self.asking.has(id),
+        });
         self.queries.validate();
         self.feed.validate(self.position());
         assert_eq!(self.timers.len(), self.sessions.len(), "every session is looked after");

@@ -223,6 +223,8 @@ pub enum ServerInput {
     },
     /// Answers [`ServerOutput::May`].
     May(MayId, bool),
+    /// The door's yes holds no more for this object and right of a session.
+    Withdrawn(SessionId, ObjectName, Right),
     App(FromApp),
 }
 
@@ -428,6 +430,7 @@ impl Machine for Server {
             ServerInput::Holder(bucket, holder) => self.on_holder(bucket, holder),
             ServerInput::Begun { object, managers } => self.on_begun(object, managers),
             ServerInput::May(id, may) => self.on_may(id, may),
+            ServerInput::Withdrawn(session, object, right) => self.on_withdrawn(session, &(object, right)),
             ServerInput::App(input) => self.kernel.handle(now, KernelInput::App(input)),
         }
         self.settle();

@@ -125,8 +125,7 @@ impl<'a> Judge<'a> {
             Some(LogRights::Rules(rules)) => rules.rule(right),
             None => None,
         };
-        let key = log.instance.values().ok().and_then(|values| values.into_iter().next());
-        self.asked(Asking::Log { key, operation }, rule, right, &format!("log {:?}", log.name))
+        self.asked(Asking::of_log(log, operation), rule, right, &format!("log {:?}", log.name))
     }
 
     /// Whether the user may call a method of an object, have a copy, or hold it.

@@ -11,9 +11,9 @@ mod wanted;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use iolite_values::{Query, Row, RowKey, Schema, TableId, Write};
+use iolite_values::{LogId, ObjectName, Query, Row, RowKey, Schema, TableId, Write};
 
-use crate::{Context, Explanation, Judge, Judgement, Rights, RowName, Rows};
+use crate::{Context, Explanation, Judge, Judgement, Right, Rights, RowName, Rows};
 
 pub use caller::Caller;
 pub use mistake::Mistake;
@@ -72,6 +72,21 @@ impl Trial {
     /// Whether somebody may see a row.
     pub fn may_see(&self, caller: &Caller, row: &RowName) -> Explanation {
         self.explanation(caller, &Wanted::See(row.clone()))
+    }
+
+    /// Whether somebody may join a log.
+    pub fn may_join(&self, caller: &Caller, log: &LogId) -> Explanation {
+        self.explanation(caller, &Wanted::Join(log.clone()))
+    }
+
+    /// Whether somebody may run an operation on a log.
+    pub fn may_run(&self, caller: &Caller, log: &LogId, operation: &str) -> Explanation {
+        self.explanation(caller, &Wanted::Run(log.clone(), operation.to_owned()))
+    }
+
+    /// Whether somebody may do this with an object.
+    pub fn may_use(&self, caller: &Caller, object: &ObjectName, right: Right, method: Option<&str>) -> Explanation {
+        self.explanation(caller, &Wanted::Use(object.clone(), right, method.map(str::to_owned)))
     }
 
     /// The rows of a table that somebody may see, in the order of their keys.

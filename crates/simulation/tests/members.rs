@@ -57,7 +57,7 @@ fn found_by(seeds: Seeds, rules: Rules) -> Option<(u64, String)> {
     seeds.into_iter().find_map(outcome)
 }
 
-/// Nobody sees a board after it was closed to it, and nothing is appended by who was removed.
+/// A board that is closed to a member is not seen by it, and takes nothing of it.
 #[test]
 fn members_who_are_removed_and_let_in_again_see_and_append_what_they_may() {
     for seed in SEEDS {

@@ -72,7 +72,7 @@ export const SECTIONS: readonly Section[] = [
   },
   {
     title: "Operations",
-    pages: [running("operations"), running("centres"), running("backup"), running("postgres")],
+    pages: [running("operations"), running("security"), running("centres"), running("backup"), running("postgres")],
   },
   {
     title: "How it works",

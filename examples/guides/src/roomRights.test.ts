@@ -8,6 +8,7 @@ import { asId } from "@iolite/client";
 import { rightsTest } from "@iolite/client/rights";
 import { runnerImport } from "vite";
 
+import { rights as boardRights } from "./boardRights.js";
 import { rights as appRights } from "./rights.js";
 import { rights } from "./rooms.js";
 
@@ -76,3 +77,8 @@ test("whoever takes a thing of the tutorial's list takes it for themselves, and 
   assert.equal(taken.sees("items").length, 1);
 });
 
+test("only members draw on a board, and only they see it", () => {
+  const boards = rightsTest(boardRights).given({ members: [ann] });
+  boards.as({ sub: "ann" }).may("join", "board", kitchen.id).may("run", "board", kitchen.id, "draw");
+  boards.as({ sub: "eve" }).mayNot("join", "board", kitchen.id).mayNot("run", "board", kitchen.id, "draw");
+});

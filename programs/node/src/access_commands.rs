@@ -134,7 +134,7 @@ impl AccessCommands {
                 }
                 Some(news)
             }
-            AccessNews::Known | AccessNews::Keys(_) => Some(news),
+            AccessNews::Known | AccessNews::Keys(_) | AccessNews::May(..) | AccessNews::RightWithdrawn(_) => Some(news),
             AccessNews::Answered(id, result) => {
                 if let Some(waiting) = self.waiting().remove(&id) {
                     // Who has given up does not mind.

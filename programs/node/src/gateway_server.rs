@@ -11,7 +11,6 @@ use iolite_host::{
 };
 use iolite_replication::node::{Life, Term};
 use iolite_replication::{Coordinator, CoordinatorSettings};
-use iolite_tracking::{Ask, AskId};
 use iolite_values::{ClientId, Id};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -139,11 +138,8 @@ impl GatewayServer {
             None => (front, None),
             Some(objects) => {
                 let peers = PeersSettings { own: config.id, objects, security, delay };
-                let door = ObjectDoor::new(clients.access(), &clients.token, faults.deny_class)
-                    .with_rights_required(clients.rights_required);
-                let ask = mailbox.clone();
-                let ask = move |id, question| ask.send(FrontInput::Tracking(id, question));
-                let host = open_objects(peers, door, ask, clock, &metrics, &shutdown).await?;
+                let door = ObjectDoor::new(clients.access(), &clients.token, faults.deny_class);
+                let host = open_objects(peers, door, &mailbox, clock, &metrics, &shutdown).await?;
                 (front.with_tracking(tracking(true)), Some(host))
             }
         };
@@ -262,13 +258,16 @@ impl GatewayServer {
 async fn open_objects(
     peers: PeersSettings<'_>,
     door: ObjectDoor,
-    ask: impl Fn(AskId, Ask) + Send + Sync + 'static,
+    front: &Mailbox<FrontInput>,
     clock: Clock,
     metrics: &Metrics,
     shutdown: &Shutdown,
 ) -> Result<ObjectHost, PeersError> {
     let settings = ObjectHostSettings { gateway: peers.own, door, classes: None, has_leases: true, clock };
-    let host = ObjectHost::new(settings, ask, metrics, shutdown.listen());
+    let (tracking, gateway) = (front.clone(), front.clone());
+    let ask = move |id, question| tracking.send(FrontInput::Tracking(id, question));
+    let to_gateway = move |input| gateway.send(FrontInput::Gateway(input));
+    let host = ObjectHost::new(settings, ask, to_gateway, metrics, shutdown.listen());
     let peers = Peers::listen(peers, host.mailbox(), metrics, shutdown.listen()).await?;
     Ok(host.with_peers(peers))
 }

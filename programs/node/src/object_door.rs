@@ -4,17 +4,23 @@
 //! - the name of a device is made of its user and of what it drew: nobody else's token leads to it;
 //! - a session is open for no longer than its token is good, and not after that was revoked;
 //! - nobody with a user's token is let in before it is known whose tokens are revoked;
-//! - the door answers at once, so nothing of a session waits for it otherwise, and it forgets a session that has closed.
+//! - what a user may do with an object, the gateway says; the door asks it once, and keeps its yes until that is withdrawn;
+//! - of who it is the door answers at once, and it forgets a session that has closed.
+
+mod asks;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
 use std::time::Duration;
 
-use iolite_access::{Access, AccessError, AnonymousKey, DevelopmentToken, Identity, Key, MayUse, ObjectRight};
-use iolite_gateway::RevokedTokens;
+use iolite_access::{Access, AccessError, AnonymousKey, DevelopmentToken, Identity, Key, User};
+use iolite_gateway::{AskRight, Input, RevokedTokens, RightId};
 use iolite_machine::{Instant, Machine, Now, WallTime};
-use iolite_objects::{FromApp, LetIn, Right, Server, ServerInput, ServerOutput, SessionEvent, SessionId};
+use iolite_objects::{FromApp, LetIn, MayId, Right, Server, ServerInput, ServerOutput, SessionEvent, SessionId};
 use iolite_values::{Id, ObjectName};
 use iolite_wire::objects::FromDevice;
+
+use asks::Asks;
 
 /// The door says what sessions of `/objects` may do.
 #[derive(Debug)]
@@ -26,8 +32,7 @@ pub(crate) struct ObjectDoor {
     anonymous_keys: Vec<AnonymousKey>,
     /// For tests: a class of which nobody may do anything.
     denied: Option<String>,
-    /// Whether users may do only what rights say. Classes have none yet, so no user is let in then.
-    rights_required: bool,
+    asks: Asks,
     /// Since when the tokens of a user have to be issued. None: it is not known yet whose are revoked.
     revoked: Option<BTreeMap<Id, WallTime>>,
     /// The part of that which is known so far.
@@ -66,6 +71,18 @@ pub(crate) enum ObjectInput {
     Keys(Vec<Key>),
     /// All that was revoked until now has been told, and all keys. Users are let in from now on.
     RevokedKnown,
+    /// Whether a user may do what the gateway was asked about.
+    May(RightId, bool),
+    /// The gateway's yes holds no more.
+    Withdrawn(RightId),
+}
+
+/// An output of a server of objects behind its door.
+#[derive(Clone, Debug)]
+pub(crate) enum ObjectOutput {
+    Server(ServerOutput),
+    /// Something for the gateway of this server.
+    Gateway(Input),
 }
 
 /// The machine of a server of objects, with its door.
@@ -74,7 +91,7 @@ pub(crate) struct ObjectServer {
     server: Server,
     door: ObjectDoor,
     tally: ObjectTally,
-    outputs: VecDeque<ServerOutput>,
+    outputs: VecDeque<ObjectOutput>,
 }
 
 /// How often things have happened.
@@ -93,8 +110,6 @@ const LET_IN_WITHIN: Duration = Duration::from_secs(10);
 
 const LATE: &str = "no hello that lets anybody in came within 10 s: connect again";
 
-const NO_RIGHTS: &str = "users may do what the rights of this server say, and rights of classes are not judged yet: let its file say `rights = \"open\"` to serve them";
-
 /// The names of callers that are no users.
 const OWN_CALLERS: [&str; 2] = ["developer", "server"];
 
@@ -110,7 +125,7 @@ impl ObjectDoor {
             operator: DevelopmentToken::new(operator),
             anonymous_keys: Vec::new(),
             denied,
-            rights_required: false,
+            asks: Asks::default(),
             revoked,
             revoked_so_far: BTreeMap::new(),
             waiting: BTreeMap::new(),
@@ -119,12 +134,6 @@ impl ObjectDoor {
             coming: BTreeMap::new(),
             coming_until: BTreeSet::new(),
         }
-    }
-
-    /// The same of a server on which users may do only what rights say.
-    #[must_use]
-    pub fn with_rights_required(self, rights_required: bool) -> ObjectDoor {
-        ObjectDoor { rights_required, ..self }
     }
 
     /// None: it is said later.
@@ -163,7 +172,6 @@ impl ObjectDoor {
             return Err(identity.revoked().to_string());
         }
         match identity.user() {
-            Some(_) if self.rights_required => Err(NO_RIGHTS.to_owned()),
             Some(user) if OWN_CALLERS.contains(&&*user.subject.name) => {
                 let name = &user.subject.name;
                 Err(format!(
@@ -246,20 +254,27 @@ impl ObjectDoor {
         self.ends.iter().take_while(|(ends, _)| *ends <= now).map(|(_, session)| *session).collect()
     }
 
-    fn may(&self, session: SessionId, object: &ObjectName, right: &Right) -> bool {
-        let Some(Guest { identity, .. }) = self.guests.get(&session) else { return false };
+    /// Whether a session may do something. The error is the user, of whom the gateway knows it.
+    fn may(&self, session: SessionId, object: &ObjectName) -> Result<bool, Arc<User>> {
+        let Some(Guest { identity, .. }) = self.guests.get(&session) else { return Ok(false) };
         if self.denied.as_deref() == Some(object.class()) {
-            return false;
+            return Ok(false);
         }
-        let right = match right {
-            Right::Call { method } => ObjectRight::Call { method },
-            Right::Read => ObjectRight::Read,
-            Right::Hold => ObjectRight::Hold,
-        };
-        match identity.may_use(object, right) {
-            MayUse::Yes => true,
+        match identity {
+            Identity::Developer => Ok(true),
+            Identity::User(user) => Err(user.clone()),
         }
     }
+}
+
+/// The question for the gateway.
+fn question(user: Arc<User>, object: ObjectName, right: Right) -> AskRight {
+    let (right, method) = match right {
+        Right::Call { method } => (iolite_rights::Right::Call, Some(method)),
+        Right::Read => (iolite_rights::Right::Copy, None),
+        Right::Hold => (iolite_rights::Right::Hold, None),
+    };
+    AskRight { user, object, right, method }
 }
 
 /// For whom a session speaks, its device's name, and whether it may be part of the service.
@@ -288,7 +303,7 @@ impl ObjectServer {
     fn look_at(&mut self, now: Now, input: &ServerInput) {
         match input {
             ServerInput::Session(session, SessionEvent::Opened) => self.door.opened(now.instant, *session),
-            ServerInput::Session(session, SessionEvent::Closed) => self.door.forget(*session),
+            ServerInput::Session(session, SessionEvent::Closed) => self.forget(*session),
             ServerInput::Session(session, SessionEvent::Message(FromDevice::Call { .. })) => {
                 self.tally.calls += u64::from(self.door.guests.contains_key(session));
             }
@@ -307,6 +322,7 @@ impl ObjectServer {
             | ServerInput::Coordinates(..)
             | ServerInput::Holder(..)
             | ServerInput::Begun { .. }
+            | ServerInput::Withdrawn(..)
             | ServerInput::May(..) => {}
         }
     }
@@ -317,10 +333,37 @@ impl ObjectServer {
         }
     }
 
+    /// A session has ended: nobody rests on what was asked for it.
+    fn forget(&mut self, session: SessionId) {
+        self.door.forget(session);
+        for id in self.door.asks.forget(session) {
+            self.outputs.push_back(ObjectOutput::Gateway(Input::ForgetRight(id)));
+        }
+    }
+
+    /// Answers what a session may do, or asks the gateway.
+    fn ask_right(&mut self, now: Now, waits: MayId, session: SessionId, object: ObjectName, right: Right) {
+        self.tally.rights += 1;
+        let user = match self.door.may(session, &object) {
+            Ok(may) => return self.server.handle(now, ServerInput::May(waits, may)),
+            Err(user) => user,
+        };
+        let (id, before) = self.door.asks.begin(waits, (session, object.clone(), right.clone()));
+        let forget = before.map(Input::ForgetRight);
+        let ask = Input::AskRight(id, Box::new(question(user, object, right)));
+        self.outputs.extend(forget.into_iter().chain([ask]).map(ObjectOutput::Gateway));
+    }
+
+    fn on_withdrawn(&mut self, now: Now, id: RightId) {
+        if let Some((session, object, right)) = self.door.asks.withdrawn(id) {
+            self.server.handle(now, ServerInput::Withdrawn(session, object, right));
+        }
+    }
+
     /// Sends sessions away whose tokens are good no more.
     fn end(&mut self, now: Now, sessions: Vec<SessionId>, why: &str) {
         for session in sessions {
-            self.door.forget(session);
+            self.forget(session);
             self.server.handle(now, ServerInput::Ended(session, why.to_owned()));
         }
     }
@@ -334,17 +377,13 @@ impl ObjectServer {
                     let renewed = self.door.renew(now, session, &token);
                     self.server.handle(now, ServerInput::Renewed(session, renewed));
                 }
-                ServerOutput::May(id, session, object, right) => {
-                    self.tally.rights += 1;
-                    let may = self.door.may(session, &object, &right);
-                    self.server.handle(now, ServerInput::May(id, may));
-                }
+                ServerOutput::May(id, session, object, right) => self.ask_right(now, id, session, object, right),
                 ServerOutput::Ask(..) => {
                     self.tally.asked += 1;
-                    self.outputs.push_back(output);
+                    self.outputs.push_back(ObjectOutput::Server(output));
                 }
                 ServerOutput::Send(..) | ServerOutput::Close(_) | ServerOutput::ToPeer(..) | ServerOutput::App(_) => {
-                    self.outputs.push_back(output);
+                    self.outputs.push_back(ObjectOutput::Server(output));
                 }
             }
         }
@@ -353,7 +392,7 @@ impl ObjectServer {
 
 impl Machine for ObjectServer {
     type Input = ObjectInput;
-    type Output = ServerOutput;
+    type Output = ObjectOutput;
 
     fn handle(&mut self, now: Now, input: ObjectInput) {
         match input {
@@ -372,11 +411,17 @@ impl Machine for ObjectServer {
                     self.check(now, session, device, &token);
                 }
             }
+            ObjectInput::May(id, may) => {
+                if let Some(waits) = self.door.asks.answered(id, may) {
+                    self.server.handle(now, ServerInput::May(waits, may));
+                }
+            }
+            ObjectInput::Withdrawn(id) => self.on_withdrawn(now, id),
         }
         self.answer(now);
     }
 
-    fn poll(&mut self) -> Option<ServerOutput> {
+    fn poll(&mut self) -> Option<ObjectOutput> {
         self.outputs.pop_front()
     }
 

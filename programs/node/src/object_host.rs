@@ -1,6 +1,7 @@
 //! A server's part in objects, hosted: the sessions of `/objects`, the loop of its machine, and the classes of the process.
 //!
-//! Invariant: calls wait for nothing of the gateway: the machine has a loop and a mailbox of its own, and only questions to tracking leave it.
+//! Invariant: calls in the steady state wait for nothing of the gateway: the machine has a loop and a mailbox of its own. Only questions to tracking leave
+//! it, and what a user may do for the first time.
 
 use std::sync::Arc;
 
@@ -20,7 +21,7 @@ use iolite_wire::limits;
 use iolite_wire::objects::{FromDevice, NotRun, ToDevice, TrackAnswer};
 
 use crate::ObjectClasses;
-use crate::object_door::{ObjectDoor, ObjectInput, ObjectServer, ObjectTally};
+use crate::object_door::{ObjectDoor, ObjectInput, ObjectOutput, ObjectServer, ObjectTally};
 use crate::object_links::Peers;
 use crate::object_questions::ObjectQuestions;
 use crate::server::INBOX_BYTES_MAX;
@@ -80,6 +81,8 @@ pub(crate) struct ObjectHostSettings {
     pub clock: Clock,
 }
 
+type ToGateway = Box<dyn Fn(iolite_gateway::Input) + Send>;
+
 /// A server's part in objects, before it runs.
 pub(crate) struct ObjectHost {
     pub endpoint: Endpoint<ObjectSessions>,
@@ -88,6 +91,7 @@ pub(crate) struct ObjectHost {
     settings: ObjectHostSettings,
     peers: Option<Peers>,
     questions: Arc<ObjectQuestions>,
+    to_gateway: ToGateway,
     figures: Figures,
     stop: Stop,
 }
@@ -130,10 +134,11 @@ impl Figures {
 }
 
 impl ObjectHost {
-    /// `ask` gives tracking a question, whose answer comes as news.
+    /// `ask` gives tracking a question, and `to_gateway` the gateway one, whose answers come as news.
     pub fn new(
         settings: ObjectHostSettings,
         ask: impl Fn(iolite_tracking::AskId, Ask) + Send + Sync + 'static,
+        to_gateway: impl Fn(iolite_gateway::Input) + Send + 'static,
         metrics: &Metrics,
         stop: Stop,
     ) -> ObjectHost {
@@ -141,7 +146,8 @@ impl ObjectHost {
         let questions = Arc::new(ObjectQuestions::new(ask, mailbox.clone()));
         let endpoint = Endpoint::for_objects(ObjectSessions, mailbox.clone(), metrics, stop.clone());
         let figures = Figures::new(metrics);
-        ObjectHost { endpoint, mailbox, inbox, settings, peers: None, questions, figures, stop }
+        let to_gateway = Box::new(to_gateway);
+        ObjectHost { endpoint, mailbox, inbox, settings, peers: None, questions, to_gateway, figures, stop }
     }
 
     /// Where links with other servers put what comes.
@@ -181,7 +187,8 @@ impl ObjectHost {
         let settings = ServerSettings { gateway, kernel, classes, has_leases, managers, broken };
         let mut server = ObjectServer::new(Server::new(clock.now(), settings), door);
         let (endpoint, peers, questions, figures) = (self.endpoint, self.peers, self.questions, self.figures);
-        let mut world = World { endpoint, gateway, peers, app, questions, figures };
+        let to_gateway = self.to_gateway;
+        let mut world = World { endpoint, gateway, peers, app, questions, to_gateway, figures };
         drive(&mut server, clock, &mut self.inbox, self.stop, &mut world).await;
     }
 }
@@ -193,6 +200,7 @@ struct World {
     peers: Option<Peers>,
     app: Option<Box<dyn AppSide>>,
     questions: Arc<ObjectQuestions>,
+    to_gateway: ToGateway,
     figures: Figures,
 }
 
@@ -220,7 +228,20 @@ impl World {
 }
 
 impl Performer<ObjectServer> for World {
-    fn perform(&mut self, output: ServerOutput) {
+    fn perform(&mut self, output: ObjectOutput) {
+        match output {
+            ObjectOutput::Server(output) => self.perform_server(output),
+            ObjectOutput::Gateway(input) => (self.to_gateway)(input),
+        }
+    }
+
+    fn settled(&mut self, objects: &ObjectServer) {
+        self.figures.set(objects);
+    }
+}
+
+impl World {
+    fn perform_server(&mut self, output: ServerOutput) {
         match output {
             ServerOutput::Send(session, message) => self.endpoint.send(session.0, message),
             ServerOutput::Close(session) => self.endpoint.close(session.0),
@@ -237,10 +258,6 @@ impl Performer<ObjectServer> for World {
                 unreachable!("the door has answered")
             }
         }
-    }
-
-    fn settled(&mut self, objects: &ObjectServer) {
-        self.figures.set(objects);
     }
 }
 
@@ -259,6 +276,8 @@ impl ObjectNews {
             AccessNews::Known => self.mailbox.send(ObjectInput::RevokedKnown),
             AccessNews::AnonymousKey(key) => self.mailbox.send(ObjectInput::AnonymousKey(key)),
             AccessNews::Keys(keys) => self.mailbox.send(ObjectInput::Keys(keys)),
+            AccessNews::May(id, may) => self.mailbox.send(ObjectInput::May(id, may)),
+            AccessNews::RightWithdrawn(id) => self.mailbox.send(ObjectInput::Withdrawn(id)),
             AccessNews::Answered(..)
             | AccessNews::Deployed(..)
             | AccessNews::Explained(..)

@@ -118,7 +118,6 @@ pub struct Server {
     address: SocketAddr,
     token: String,
     tokens: Option<Tokens>,
-    rights_required: bool,
     key_address: Option<KeyAddress>,
     app: Option<AppFiles>,
     metrics: Metrics,
@@ -181,7 +180,6 @@ impl Server {
             address,
             token,
             tokens,
-            rights_required,
             key_address,
             app,
             metrics,
@@ -231,17 +229,17 @@ impl Server {
         let sessions = GatewaySessions(NodeInput::Gateway);
         let endpoint = Endpoint::new(sessions, self.mailbox.clone(), &self.metrics, shutdown.listen());
         let ready = Arc::new(Ready::default());
-        let tracking = self.mailbox.clone();
+        let (tracking, questions) = (self.mailbox.clone(), self.mailbox.clone());
         let objects = ObjectHost::new(
             ObjectHostSettings {
                 gateway: CoordinatorId::default(),
-                door: ObjectDoor::new(access(&self.token, self.tokens.as_ref()), &self.token, None)
-                    .with_rights_required(self.rights_required),
+                door: ObjectDoor::new(access(&self.token, self.tokens.as_ref()), &self.token, None),
                 classes: self.classes,
                 has_leases: false,
                 clock: self.clock,
             },
             move |id, ask| tracking.send(NodeInput::Tracking(id, ask)),
+            move |input| questions.send(NodeInput::Gateway(input)),
             &self.metrics,
             shutdown.listen(),
         );

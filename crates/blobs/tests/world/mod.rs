@@ -235,7 +235,7 @@ impl World {
         let Some(link) = &mut self.link else { return };
         if let Some(frame) = link.up.pop_front() {
             let request = BlobRequest::decode(&frame).expect("it was encoded");
-            let around = Around { leases: &self.leases, is_full: false };
+            let around = Around { leases: &self.leases, is_full: false, is_ruled: false };
             link.session.handle(now, SessionInput::Request(request), around);
         }
     }
@@ -272,7 +272,7 @@ impl World {
             self.perform(&effect);
         }
         let now = self.now();
-        let around = Around { leases: &self.leases, is_full: false };
+        let around = Around { leases: &self.leases, is_full: false, is_ruled: false };
         if let (Some((ticket, done)), Some(link)) = (done, &mut self.link) {
             link.session.handle(now, SessionInput::Done(ticket, done), around);
         }

@@ -158,7 +158,7 @@ impl Client {
         self.enter(now, Phase::Open);
     }
 
-    /// What is told from now on rests on these rights.
+    /// Notes the rights that what is told from now on rests on.
     fn note_rights(&mut self, rights: Option<Id>) {
         if rights.is_some() && rights != self.rights {
             self.rights = rights;

@@ -25,7 +25,7 @@ impl Client {
         }
     }
 
-    /// Whoever needs an interest hears that it cannot be had. `of_log` ends a log that needs it.
+    /// Tells all who need an interest that it cannot be had. `of_log` ends a log that needs it.
     fn refuse(&mut self, subscription: SubscriptionId, reason: &str, of_log: fn(&mut Client, LaneNumber, &str)) {
         let Some((interest, demands, rows)) = self.cache.take_out(subscription) else { return };
         self.note_lost(rows);

@@ -83,7 +83,7 @@ impl Delivery {
         self.operations.values().find(|own| own.log == Some(log)).map(|own| own.entry)
     }
 
-    /// Nothing of a log is held any more. That its operations are delivered is told all the same.
+    /// Forgets a log of which nothing is held any more. Operations of it are told as delivered all the same.
     pub(super) fn forget_log(&mut self, log: LaneNumber) {
         self.operations.values_mut().filter(|own| own.log == Some(log)).for_each(|own| own.log = None);
     }

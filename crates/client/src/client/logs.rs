@@ -258,7 +258,7 @@ impl Client {
         Ok(())
     }
 
-    /// Nothing of a log is held any more.
+    /// Forgets all that is held of a log.
     fn drop_held(&mut self, lane: LaneNumber, locals: &[Interest]) {
         self.logs.forget_difference(lane);
         self.checkpoints.forget(lane);

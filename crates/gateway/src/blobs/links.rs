@@ -195,9 +195,10 @@ impl Gateway {
 
     /// Hands something to the session of a connection, if it is still there.
     pub(crate) fn tell_link(&mut self, now: Now, link: BlobLink, input: SessionInput) {
-        let Some(Link { phase: Phase::Open(_, session), .. }) = self.blobs.links.get_mut(&link) else { return };
+        let Some(Link { phase: Phase::Open(client, session), .. }) = self.blobs.links.get_mut(&link) else { return };
         let Some(leases) = self.blobs.leases.known() else { return };
-        session.handle(now, input, Around { leases, is_full: self.blobs.room == BlobRoom::Full });
+        let is_ruled = client.identity.user().is_some() && self.catalog.rights().is_some();
+        session.handle(now, input, Around { leases, is_full: self.blobs.room == BlobRoom::Full, is_ruled });
         self.carry_out(now, link);
         self.end_if_slow(link);
     }

@@ -10,6 +10,7 @@ use iolite_values::{Cell, Counter, Decision, Interest, KeyRange};
 
 use crate::Gateway;
 use crate::following::load::News;
+use crate::following::sets::SetUser;
 use crate::following::sight::Sight;
 use crate::interface::BlobLink;
 use crate::sessions::session::Open;
@@ -90,7 +91,7 @@ impl Gateway {
             Sight::Waits => {
                 // It asks again. Its session on `/sync` needs the sets, too, if it shows the row.
                 if let Some(id) = self.client_of_link(link).and_then(|client| self.clients.get(&client).copied()) {
-                    self.need_sets(id, &rests);
+                    self.need_sets(SetUser::Session(id), &rests);
                 }
                 return self.tell_link(now, link, done(Done::Unavailable));
             }

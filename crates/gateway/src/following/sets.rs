@@ -16,6 +16,7 @@ use iolite_store::{Commit, ReadLimit, ReadReply, Request, RequestId, TooOld};
 use iolite_values::{Interest, Query, Row, RowKey, Schema, Write};
 use iolite_wire::message::SubscriptionId;
 
+use crate::asking::RightId;
 use crate::following::answer::Answer;
 use crate::following::index::Target;
 use crate::following::queries::{Turnover, apply_all};
@@ -24,6 +25,14 @@ use crate::interface::Broken;
 use crate::sessions::farewell::Farewell;
 use crate::store::Purpose;
 use crate::{Gateway, SessionId, limits};
+
+/// Somebody who rests on key sets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SetUser {
+    Session(SessionId),
+    /// A question of the door of objects.
+    Asker(RightId),
+}
 
 /// All key sets that sessions need.
 #[derive(Debug, Default)]
@@ -37,7 +46,7 @@ pub struct KeySets {
 struct KeySet {
     query: Arc<Query>,
     rows: State,
-    users: BTreeSet<SessionId>,
+    users: BTreeSet<SetUser>,
 }
 
 #[derive(Debug)]
@@ -71,7 +80,7 @@ impl KeySets {
     /// The sets that a session rests on, as far as they are known.
     pub fn of(&self, id: SessionId) -> impl Iterator<Item = (&Query, &BTreeMap<RowKey, Row>)> {
         let sets = self.numbers.iter().filter_map(|(query, number)| Some((&**query, self.sets.get(number)?)));
-        let own = sets.filter(move |(_, own)| own.users.contains(&id));
+        let own = sets.filter(move |(_, own)| own.users.contains(&SetUser::Session(id)));
         own.filter_map(|(query, own)| match &own.rows {
             State::Known(rows) => Some((query, rows)),
             State::Early | State::Reading(..) => None,
@@ -87,15 +96,15 @@ impl KeySets {
         self.sets.is_empty()
     }
 
-    pub fn validate(&self, is_open: impl Fn(SessionId) -> bool) {
+    pub fn validate(&self, is_there: impl Fn(SetUser) -> bool) {
         assert_eq!(self.numbers.len(), self.sets.len(), "sets have names");
         let users = self.sets.values().map(|own| &own.users);
         assert!(users.clone().all(|users| !users.is_empty()), "no set is kept for nobody");
-        assert!(users.flatten().all(|id| is_open(*id)), "who needs a set is there");
+        assert!(users.flatten().all(|user| is_there(*user)), "who needs a set is there");
     }
 
     /// Changes the rows that are known. Returns the sessions whose sets have changed.
-    fn change(&mut self, commits: &[Commit], turnover: &Turnover) -> BTreeSet<SessionId> {
+    fn change(&mut self, commits: &[Commit], turnover: &Turnover) -> BTreeSet<SetUser> {
         let mut changed = BTreeSet::new();
         let writes = commits.iter().flat_map(|commit| commit.writes.iter());
         for own in self.sets.values_mut() {
@@ -126,7 +135,7 @@ impl KeySets {
         changed
     }
 
-    fn known_mut(&mut self, target: Target) -> Option<(&Query, &mut BTreeMap<RowKey, Row>, &BTreeSet<SessionId>)> {
+    fn known_mut(&mut self, target: Target) -> Option<(&Query, &mut BTreeMap<RowKey, Row>, &BTreeSet<SetUser>)> {
         let own = self.sets.get_mut(&target.subscription).filter(|_| target.session == SessionId::OWN)?;
         match &mut own.rows {
             State::Known(rows) => Some((&own.query, rows, &own.users)),
@@ -177,17 +186,17 @@ fn target_of(number: SubscriptionId) -> Target {
 }
 
 impl Gateway {
-    /// A session needs these sets from now on.
-    pub(crate) fn need_sets(&mut self, id: SessionId, needs: &Needs) {
+    /// Somebody rests on these sets from now on.
+    pub(crate) fn need_sets(&mut self, user: SetUser, needs: &Needs) {
         for query in &needs.sets {
             let all = &mut self.sets;
             if let Some(own) = all.numbers.get(query).and_then(|number| all.sets.get_mut(number)) {
-                own.users.insert(id);
+                own.users.insert(user);
                 continue;
             }
             all.last += 1;
             let number = SubscriptionId(all.last);
-            let own = KeySet { query: Arc::clone(query), rows: State::Early, users: BTreeSet::from([id]) };
+            let own = KeySet { query: Arc::clone(query), rows: State::Early, users: BTreeSet::from([user]) };
             all.numbers.insert(Arc::clone(query), number);
             all.sets.insert(number, own);
             self.read_set(number);
@@ -195,12 +204,12 @@ impl Gateway {
     }
 
     /// A session has ended, or needs no set any more. Sets that nobody needs are forgotten.
-    pub(crate) fn leave_sets(&mut self, id: SessionId) {
+    pub(crate) fn leave_sets(&mut self, user: SetUser) {
         let left = self
             .sets
             .sets
             .iter_mut()
-            .filter_map(|(number, own)| (own.users.remove(&id) && own.users.is_empty()).then_some(*number));
+            .filter_map(|(number, own)| (own.users.remove(&user) && own.users.is_empty()).then_some(*number));
         for number in left.collect::<Vec<_>>() {
             let Some(gone) = self.sets.sets.remove(&number) else { continue };
             self.sets.numbers.remove(&gone.query);
@@ -241,10 +250,15 @@ impl Gateway {
         let (query, rows, users) = (Arc::clone(&own.query), answer.rows().clone(), own.users.clone());
         own.rows = State::Known(rows.clone());
         self.queries.follow(&query, target_of(number), &rows, &BTreeSet::new());
-        for id in users {
-            self.go_on_subscribing(now, id);
-            self.review(id);
-            self.finish_loads(now, id);
+        for user in users {
+            match user {
+                SetUser::Session(id) => {
+                    self.go_on_subscribing(now, id);
+                    self.review(id);
+                    self.finish_loads(now, id);
+                }
+                SetUser::Asker(id) => self.ask_right_again(id),
+            }
         }
     }
 
@@ -257,7 +271,12 @@ impl Gateway {
     pub(crate) fn give_up_set(&mut self, target: Target, problem: &str) -> bool {
         let users = self.sets.sets.get(&target.subscription).map(|own| own.users.clone()).unwrap_or_default();
         if target.session == SessionId::OWN {
-            users.into_iter().for_each(|id| self.end(id, &Farewell::Unavailable(problem.to_owned())));
+            for user in users {
+                match user {
+                    SetUser::Session(id) => self.end(id, &Farewell::Unavailable(problem.to_owned())),
+                    SetUser::Asker(id) => self.give_up_right(id),
+                }
+            }
         }
         target.session == SessionId::OWN
     }
@@ -269,7 +288,14 @@ impl Gateway {
         }
         let own = turnover.take_own();
         let changed = self.sets.change(commits, &own);
-        if self.settings.broken == Broken::KeepFollowing { BTreeSet::new() } else { changed }
+        let (mut sessions, goes_on) = (BTreeSet::new(), self.settings.broken == Broken::KeepFollowing);
+        for user in changed.into_iter().filter(|_| !goes_on) {
+            match user {
+                SetUser::Session(id) => drop(sessions.insert(id)),
+                SetUser::Asker(id) => self.withdraw_right(id),
+            }
+        }
+        sessions
     }
 
     /// Reads the sets that waited for the feed to move on.

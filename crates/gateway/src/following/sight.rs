@@ -14,7 +14,7 @@ use iolite_values::{Interest, KeyRange, LogCheckpoint, LogId, LogPages, Query, S
 use iolite_wire::message::{Declination, First, Subscribe, SubscriptionId};
 
 use crate::following::load::LoadId;
-use crate::following::sets::Looked;
+use crate::following::sets::{Looked, SetUser};
 use crate::gateway::target;
 use crate::sessions::farewell::Farewell;
 use crate::sessions::session::{Flow, Standing};
@@ -100,7 +100,11 @@ impl Gateway {
         match judgement {
             Judgement::Allowed(_) => (Sight::Part(interest.clone()), rests),
             Judgement::Denied(denial) => (Sight::Declined(Declination::Denied(denial.to_string())), rests),
-            Judgement::Needs(needs) => self.unknown_sight(rests, &needs.into_sets(schema)),
+            Judgement::Needs(needs) => match self.unknown_sight(rests, &needs.into_sets(schema)) {
+                // The client keeps nothing of it.
+                (Sight::Declined(_), rests) => (Sight::Declined(Declination::Denied(too_large_a_set())), rests),
+                unknown => unknown,
+            },
         }
     }
 
@@ -217,7 +221,7 @@ impl Gateway {
                 changed.push((*name, (interest, why)));
             }
         }
-        self.need_sets(id, &rests);
+        self.need_sets(SetUser::Session(id), &rests);
         changed
     }
 

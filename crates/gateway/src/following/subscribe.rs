@@ -12,6 +12,7 @@ use iolite_values::{Interest, KeyRange, Schema};
 use iolite_wire::message::{Declination, First, Subscribe, SubscriptionId};
 
 use crate::following::load::{Load, LoadId};
+use crate::following::sets::SetUser;
 use crate::following::sight::{PutOff, Ruled, Sight};
 use crate::gateway::target;
 use crate::limits;
@@ -55,7 +56,7 @@ impl Gateway {
             };
             seen.push((*name, Subscription::new(interest.clone(), part, subscribe.first.get(name).copied())));
         }
-        self.need_sets(id, &rests);
+        self.need_sets(SetUser::Session(id), &rests);
         if waits {
             return Some(subscribe);
         }

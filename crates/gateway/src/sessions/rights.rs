@@ -17,6 +17,7 @@ impl Gateway {
         let farewell = Farewell::Unavailable("there are other rights: come back".to_owned());
         sessions.into_iter().for_each(|id| self.end(id, &farewell));
         links.into_iter().for_each(|link| self.end_link(link, &farewell));
+        self.withdraw_rights();
     }
 
     /// Why a user is not let in: nobody has said what users may do.

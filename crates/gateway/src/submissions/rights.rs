@@ -30,9 +30,9 @@ use crate::submissions::log;
 use case::{Case, Wanted};
 use reads::Stop;
 
-/// Its client tries again what conflicts more often.
+/// A mutation that conflicts more often is told as a conflict to its client.
 const TIMES_JUDGED_AGAIN: u8 = 8;
-/// What a data centre takes, it repeats without its gateway, and with no reads that could be validated.
+/// A data centre repeats what it takes without its gateway, and with no reads that could be validated.
 const MERGES: &str = "in a group of data centres no rule of a table that merges may look at rows yet: look at claims and at what is written, or write \"open\"";
 
 /// The mutations that are not judged yet.

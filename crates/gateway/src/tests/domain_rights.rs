@@ -117,7 +117,7 @@ fn a_change_set_is_judged_row_by_row() {
     assert!(denial(&ended(&mut world, 2, 2, 1, vec![delete("photos", &[1.into()])])).contains("rule \"delete\""));
 }
 
-/// Its rule looks at the author, whom another writer sets again at the same time.
+/// The rule looks at the author, whom another writer sets again at the same time.
 #[test]
 fn a_change_set_of_an_eventual_table_never_conflicts_because_of_its_rule() {
     let mut world = world();

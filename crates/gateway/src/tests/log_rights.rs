@@ -212,7 +212,7 @@ fn an_append_that_conflicts_with_a_change_of_rights_is_judged_again() {
     }
 }
 
-/// Its client turns to the next page.
+/// The client turns to the next page.
 #[test]
 fn an_append_to_a_page_that_was_closed_meanwhile_conflicts() {
     let mut world = world();

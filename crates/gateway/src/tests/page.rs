@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 use std::fmt::Debug;
 
-use iolite_access::Identity;
+use iolite_access::{Identity, Subject, User};
 use iolite_catalog::Deployment;
 use iolite_machine::{Instant, WallTime};
-use iolite_rights::{Right, Rights};
+use iolite_rights::{Claims, Right, Rights};
 use iolite_store::Event;
-use iolite_values::{Counter, Id, LogId, Schema, Timestamp, Value};
+use iolite_values::{Counter, Id, LogId, ObjectName, Schema, Timestamp, Value};
 use iolite_wire::message::{FromClient, GoodbyeReason, LogHash, LogPart};
 
 use super::fake_store::STORE;
@@ -16,8 +16,8 @@ use super::world::{blind, hello, subscribe, unsubscribe};
 use crate::following::load::LoadId;
 use crate::sessions::session::{Flow, Guest, Open, Phase, Standing};
 use crate::{
-    BlobInput, BlobLink, BlobRoom, Deploy, DeploymentId, Explain, ExplainId, Input, RevocationId, RevokedTokens,
-    SessionId, limits,
+    AskRight, BlobInput, BlobLink, BlobRoom, Deploy, DeploymentId, Explain, ExplainId, Input, RevocationId,
+    RevokedTokens, RightId, SessionId, limits,
 };
 
 const PAGE: &str = include_str!("../../../../docs/protocols/gateway.md");
@@ -60,12 +60,18 @@ fn lists_are_whole(phase: &Phase, flow: Flow, standing: Standing, input: &Input,
         Input::SessionClosed(_) | Input::Drained { .. } | Input::Store(_) | Input::Blobs(..) => {}
         Input::BlobRoom(_) | Input::RevokeLeases | Input::Centre(_) | Input::OutOfService(_) => {}
         Input::Revoke(..) | Input::Deploy(..) | Input::Explain(..) | Input::Keys(_) => {}
+        Input::AskRight(..) | Input::ForgetRight(_) => {}
     }
     match message {
         FromClient::Hello(_) | FromClient::Schema(_) | FromClient::Subscribe(_) | FromClient::Unsubscribe(_) => {}
         FromClient::Submit(_) | FromClient::Acknowledge(_) | FromClient::Ping(_) | FromClient::Applied(_) => {}
         FromClient::LogHash(_) | FromClient::LogPart(_) | FromClient::Token(_) => {}
     }
+}
+
+fn ann() -> User {
+    let subject = Subject { issuer: String::new(), name: "ann".into() };
+    User { subject, claims: Claims::new("ann", []), issued: None, ends: None }
 }
 
 fn guest() -> Guest {
@@ -88,7 +94,9 @@ fn page_and_code_agree() {
     let deployment = Deployment { schema: Schema::default(), rights: Rights::default() };
     let typed = || "".to_owned();
     let explain = Explain { user: typed(), claims: None, right: Right::Read, table: typed(), key: typed(), with: None };
-    let inputs: [&dyn Debug; 14] = [
+    let object = ObjectName::new("Note", "a").expect("short");
+    let ask = AskRight { user: ann().into(), object, right: Right::Call, method: None };
+    let inputs: [&dyn Debug; 16] = [
         &Input::SessionOpened(id),
         &Input::Message(id, FromClient::Ping(1)),
         &Input::Garbled(id, String::new()),
@@ -101,6 +109,8 @@ fn page_and_code_agree() {
         &Input::Revoke(RevocationId(1), RevokedTokens { subject: Id::from_u128(1), not_before: WallTime::default() }),
         &Input::Deploy(DeploymentId(1), Box::new(Deploy { deployment, is_plan: true })),
         &Input::Explain(ExplainId(1), Box::new(explain)),
+        &Input::AskRight(RightId(1), Box::new(ask)),
+        &Input::ForgetRight(RightId(1)),
         &Input::Keys(Vec::new()),
         &Input::OutOfService(None),
     ];

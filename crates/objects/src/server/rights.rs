@@ -1,7 +1,7 @@
 //! The door of rights: the server's process says what the user of a session may do.
 //!
 //! Invariant: nothing of a session that needs a right is done before the door has said yes. A yes is kept for the session, so a call in the steady state asks
-//! nobody.
+//! nobody. The door may withdraw it: then the next call asks again.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -105,6 +105,13 @@ impl Server {
     pub(super) fn refuse(&mut self, session: SessionId, number: u64, why: NotRun) {
         if self.sessions.is_open(session) {
             self.send(session, ToDevice::Told { number, answer: TrackAnswer::Refused(why) });
+        }
+    }
+
+    /// A yes holds no more: what needs the right asks again.
+    pub(super) fn on_withdrawn(&mut self, session: SessionId, right: &(ObjectName, Right)) {
+        if let Some(granted) = self.rights.granted.get_mut(&session) {
+            granted.remove(right);
         }
     }
 

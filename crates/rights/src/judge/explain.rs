@@ -4,19 +4,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use iolite_values::{Read, Value, Write};
+use iolite_values::{LogId, ObjectName, Read, Value, Write};
 
 use super::outcome::Outcome;
 use super::scene::{Asking, Scene};
 use super::{Denial, Judge, Judgement, Needs, RowName, Why, by_row};
-use crate::{Allowed, Right, Rule, TableRights, Wanted};
+use crate::{Allowed, ClassRights, LogRights, Right, Rule, TableRights, Wanted};
 
 /// An answer, and the rules that it comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explanation {
     /// None: it is allowed.
     pub denial: Option<Denial>,
-    /// Each rule with its table. None: tables that are open, and what no rule is asked about.
+    /// Each rule with its table, log or class. None: what is open, and what no rule is asked about.
     pub rules: Vec<(String, Right, Explained)>,
 }
 
@@ -48,7 +48,16 @@ impl Judge<'_> {
                 missing @ Judgement::Denied(Denial { why: Why::Missing, .. }) => (missing, Vec::new()),
                 judgement => (judgement, self.read_rule(row).into_iter().collect()),
             },
+            Wanted::Use(object, right, method) => {
+                let rule = self.class_rule(object, *right, method.as_deref());
+                (self.object(object, *right, method.as_deref()), rule.into_iter().collect())
+            }
             Wanted::Commit(writes) => (self.transaction(writes), self.explain(writes)),
+            Wanted::Join(log) => (self.log(log, None), self.log_rule(log, None).into_iter().collect()),
+            Wanted::Run(log, operation) => {
+                let rule = self.log_rule(log, Some(operation));
+                (self.log(log, Some(operation)), rule.into_iter().collect())
+            }
         };
         let mut needs = Needs::default();
         rules.iter().for_each(|(_, _, rule): &(_, _, Explained)| needs.add(rule.needs.clone()));
@@ -71,6 +80,26 @@ impl Judge<'_> {
             (Some(own), Some(name)) if !own.exists() && !is_live => Denial::table(name, Why::Missing).into(),
             (Some(_), _) => self.read(row),
         }
+    }
+
+    fn log_rule(&self, log: &LogId, operation: Option<&str>) -> Option<(String, Right, Explained)> {
+        let Some(LogRights::Rules(rules)) = self.rights.logs.get(&*log.name) else { return None };
+        let right = if operation.is_some() { Right::Run } else { Right::Join };
+        let nothing = by_row(&[]);
+        let scene = Scene { judge: self, writes: &nothing, asking: Asking::of_log(log, operation) };
+        Some((log.name.to_string(), right, scene.explained(rules.rule(right)?)))
+    }
+
+    fn class_rule(
+        &self,
+        object: &ObjectName,
+        right: Right,
+        method: Option<&str>,
+    ) -> Option<(String, Right, Explained)> {
+        let Some(ClassRights::Rules(rules)) = self.rights.objects.get(object.class()) else { return None };
+        let nothing = by_row(&[]);
+        let scene = Scene { judge: self, writes: &nothing, asking: Asking::Object { object, method } };
+        Some((object.class().to_owned(), right, scene.explained(rules.rule(right)?)))
     }
 
     fn read_rule(&self, row: &RowName) -> Option<(String, Right, Explained)> {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use iolite_values::{ObjectName, Value, Write};
+use iolite_values::{LogId, ObjectName, Value, Write};
 
 use super::deeds::Deeds;
 use super::view::{Seen, View};
@@ -34,6 +34,13 @@ pub(super) enum Asking<'a> {
         object: &'a ObjectName,
         method: Option<&'a str>,
     },
+}
+
+impl<'a> Asking<'a> {
+    pub(super) fn of_log(log: &LogId, operation: Option<&'a str>) -> Asking<'a> {
+        let key = log.instance.values().ok().and_then(|values| values.into_iter().next());
+        Asking::Log { key, operation }
+    }
 }
 
 impl<'a> Scene<'a> {

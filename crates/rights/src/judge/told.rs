@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use iolite_values::{Cell, ColumnId, Condition, Element, Field, Query, Read, RowKey, Schema, Test};
 
 use super::{Explained, Explanation};
+use crate::Right;
 
 impl Explanation {
     pub fn is_allowed(&self) -> bool {
@@ -20,11 +21,16 @@ impl Explanation {
             Some(denial) => format!("denied: {denial}\n"),
         };
         for (table, right, rule) in &self.rules {
-            text += &format!("rule {:?} of table {table:?}: {}\n", right.name(), in_words(rule.holds));
+            let kind = match right {
+                Right::Join | Right::Run => "log",
+                Right::Call | Right::Copy | Right::Hold => "class",
+                Right::Read | Right::Create | Right::Update | Right::Delete | Right::Check => "table",
+            };
+            text += &format!("rule {:?} of {kind} {table:?}: {}\n", right.name(), in_words(rule.holds));
             branch(&mut text, schema, rule, 1);
         }
         if self.is_allowed() && self.rules.is_empty() {
-            text += "no rule was asked: the table is open\n";
+            text += "no rule was asked: it is open\n";
         }
         text
     }

@@ -3,8 +3,8 @@
 //! Invariant: a value is read as its column's type, or it is an error that names table and column. Nothing is guessed.
 
 use iolite_values::{
-    Author, Cell, Column, ColumnId, ColumnType, Edit, Insertion, Operation, RowKey, Scalar, Schema, Table, TableId,
-    Unit, Value, Write,
+    Author, Cell, Column, ColumnId, ColumnType, Edit, Insertion, LogId, Operation, RowKey, Scalar, Schema, Table,
+    TableId, Unit, Value, Write,
 };
 use serde_json::{Map, Value as Json};
 
@@ -25,7 +25,7 @@ pub(crate) fn table<'a>(schema: &'a Schema, name: &str) -> Result<&'a Table, Mis
         return Err(Mistake::new(format!("the schema has no table {name:?}: there are {}", names.join(", "))));
     };
     if let Some(log) = table.log() {
-        let problem = "and rules of logs are not tried yet: ask about another table";
+        let problem = "so nobody writes it: ask about \"join\" and \"run\" of the log";
         return Err(Mistake::new(format!("table {name:?} is of log {log:?}, {problem}")));
     }
     if table.merges() {
@@ -91,6 +91,20 @@ pub(crate) fn row_name(schema: &Schema, name: &str, key: &Json) -> Result<RowNam
     let values = values.collect::<Result<Vec<_>, _>>()?;
     let key = RowKey::new(&values).map_err(|error| Mistake::new(format!("table {name:?}: {error}")))?;
     Ok(RowName { table: TableId::of(name), key })
+}
+
+/// A log by the value that names its instance.
+pub(crate) fn log(schema: &Schema, name: &str, instance: &Json) -> Result<LogId, Mistake> {
+    let own = schema.tables().find(|(_, table)| table.log().is_some_and(|log| **log == *name));
+    let Some((table_name, table)) = own else {
+        let names: Vec<&str> = schema.logs().keys().map(String::as_str).collect();
+        return Err(Mistake::new(format!("the schema has no log {name:?}: there are {}", names.join(", "))));
+    };
+    let (Some(column), Some(scalar)) = (table.key.first(), table.key_types().next()) else {
+        return Err(Mistake::new(format!("log {name:?} has no instances")));
+    };
+    let instance = Place { table: table_name, column }.scalar(scalar, false, instance)?;
+    LogId::new(name, &instance).map_err(|error| Mistake::new(format!("log {name:?}: {error}")))
 }
 
 /// The same of a key that an operator types: an array in JSON, or the one value as it is.

@@ -5,8 +5,8 @@ use serde_json::{Value as Json, json};
 
 use super::*;
 use crate::{
-    Allowed, Change, Claim, ClaimType, Claims, Right, TableRules, after, at, everybody, flag, mine, old, ops, row,
-    user, value,
+    Allowed, Change, Claim, ClaimType, Claims, ClassRules, LogRules, Right, TableRules, after, at, everybody, flag,
+    key, method, mine, object_id, old, operation, ops, row, user, value,
 };
 
 fn schema() -> Schema {
@@ -18,6 +18,7 @@ fn schema() -> Schema {
             "lines":{"type":"list","of":"string","order":"commit"},"notes":{"type":"map","of":"int"},"body":{"type":"text"},
             "rank":{"type":"int","optional":true}}},
         "live":{"key":["key"],"live":true,"columns":{"key":{"type":"id"},"value":{"type":"counter"}}},
+        "cells":{"key":["room"],"live":true,"consistency":"log","log":"sheet","columns":{"room":{"type":"string"},"n":{"type":"counter"}}},
         "walls":{"key":["id"],"consistency":"causal","columns":{"id":{"type":"string"}}}}}"#;
     Schema::from_json(json).expect("a good schema")
 }
@@ -39,7 +40,15 @@ fn rights() -> Rights {
     let members = TableRules::default().create(after("rooms", [row("room")]).column("owner").is(user("sub")));
     let live = TableRules::default().read(everybody()).update(ops([("value", vec![Allowed::add(1, 5)])]));
     let rights = Rights::default().table("messages", messages).table("rooms", rooms).table("members", members);
-    rights.table("live", live).open("walls")
+    let is_member = || at("members", [key(), user("sub")]).exists();
+    let sheet =
+        LogRules { join: Some(key().within(own_rooms())), run: Some(is_member().and(operation().is(value("set")))) };
+    let lists = ClassRules {
+        call: Some(at("members", [object_id(), user("sub")]).exists().and(method().is(value("add")))),
+        read: None,
+        hold: Some(flag("staff")),
+    };
+    rights.table("live", live).open("walls").log("sheet", sheet).class("List", lists)
 }
 
 fn give(trial: &mut Trial, table: &str, row: Json) {
@@ -58,9 +67,14 @@ fn trial() -> Trial {
 
 fn asked(trial: &Trial, who: &str, json: Json) -> Result<Explanation, Mistake> {
     let wanted = Wanted::from_json(trial.schema(), &json)?;
-    let Wanted::Commit(writes) = wanted else { panic!("it reads") };
-    let claims = Claims::new(who, [("staff".to_owned(), Claim::Flag(who == "root"))]);
-    trial.may(&Caller { claims, now_ms: 0 }, &writes)
+    let caller = Caller { claims: Claims::new(who, [("staff".to_owned(), Claim::Flag(who == "root"))]), now_ms: 0 };
+    match wanted {
+        Wanted::Commit(writes) => trial.may(&caller, &writes),
+        Wanted::Join(log) => Ok(trial.may_join(&caller, &log)),
+        Wanted::Run(log, operation) => Ok(trial.may_run(&caller, &log, &operation)),
+        Wanted::Use(object, right, method) => Ok(trial.may_use(&caller, &object, right, method.as_deref())),
+        Wanted::See(_) => panic!("it reads"),
+    }
 }
 
 fn may(who: &str, json: Json) -> bool {
@@ -69,6 +83,31 @@ fn may(who: &str, json: Json) -> bool {
 
 fn mistake(json: Json) -> String {
     asked(&trial(), "ann", json).expect_err("a mistake").to_string()
+}
+
+#[test]
+fn logs_and_objects_are_tried_by_their_rules_and_explained() {
+    for (who, asked, is_allowed) in [
+        ("ann", json!(["join", "sheet", "r"]), true),
+        ("bob", json!(["join", "sheet", "r"]), false),
+        ("ann", json!(["join", "sheet", "q"]), false),
+        ("ann", json!(["run", "sheet", "r", "set"]), true),
+        ("ann", json!(["run", "sheet", "r", "clear"]), false),
+        ("bob", json!([["run", "sheet", "r", "set"]]), false),
+        ("ann", json!(["call", "List", "r", "add"]), true),
+        ("ann", json!(["call", "List", "r", "clear"]), false),
+        ("bob", json!(["call", "List", "r", "add"]), false),
+        ("ann", json!(["copy", "List", "r"]), false),
+        ("ann", json!(["hold", "List", "r"]), false),
+        ("root", json!(["hold", "List", "r"]), true),
+    ] {
+        assert_eq!(may(who, asked.clone()), is_allowed, "{who} {asked}");
+    }
+    let text = asked(&trial(), "bob", json!(["run", "sheet", "r", "set"])).expect("no mistake").text(&schema());
+    assert!(text.contains("rule \"run\" of log \"sheet\": it does not hold"), "{text}");
+    assert!(text.contains("looked at members[\"r\", \"bob\"]: whether it is there"), "{text}");
+    let text = asked(&trial(), "bob", json!(["hold", "List", "r"])).expect("no mistake").text(&schema());
+    assert!(text.contains("rule \"hold\" of class \"List\": it does not hold"), "{text}");
 }
 
 #[test]
@@ -169,7 +208,15 @@ fn a_mistake_is_a_sentence_that_says_what_to_write() {
     for (asked, wanted) in [
         (json!(["make", "messages", 1]), "say what is written: \"create\" with a table and a row"),
         (json!([]), "nothing is written"),
-        (json!(["delete", "mesages", 1]), r#"the schema has no table "mesages": there are live, members, messages"#),
+        (
+            json!(["delete", "mesages", 1]),
+            r#"the schema has no table "mesages": there are cells, live, members, messages"#,
+        ),
+        (json!(["delete", "cells", "r"]), r#"table "cells" is of log "sheet", so nobody writes it: ask about "join""#),
+        (json!(["join", "shet", "r"]), r#"the schema has no log "shet": there are sheet"#),
+        (json!(["join", "sheet", 1]), r#"table "cells", column "room": 1 is no value of type string"#),
+        (json!(["run", "sheet", "r"]), "say which log"),
+        (json!(["call", "List", "r"]), "say which object"),
         (json!(["delete", "walls", "w"]), r#"table "walls" merges, and rules of such tables are not tried yet"#),
         (json!(["delete", "members", "r"]), r#"the key of table "members" has 2 columns (room, user), and 1 values"#),
         (json!(["delete", "messages", "x"]), r#"table "messages", column "id": "x" is no value of type int"#),
@@ -194,7 +241,7 @@ fn a_mistake_is_a_sentence_that_says_what_to_write() {
         assert!(said.contains(wanted), "{wanted}: {said}");
     }
     let bad = Trial::new(schema(), Rights::default().open("rooms")).expect_err("tables without rights").to_string();
-    assert!(bad.lines().count() == 4 && bad.contains(r#"table "messages": it has no rights"#), "{bad}");
+    assert!(bad.lines().count() == 5 && bad.contains(r#"table "messages": it has no rights"#), "{bad}");
 }
 
 #[test]

@@ -1,27 +1,40 @@
 //! Wanted: the thing that somebody wants to do, which is judged.
 
-use iolite_values::{Schema, Write};
+use iolite_values::{LogId, ObjectName, Schema, Write};
 use serde_json::Value as Json;
 
 use super::{Mistake, given};
 use crate::{Right, RowName};
 
-/// A thing that somebody wants to do with rows.
+/// A thing that somebody wants to do with rows or with a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wanted {
     See(RowName),
+    /// Be a member of a log.
+    Join(LogId),
+    /// Append this operation to a log.
+    Run(LogId, String),
+    /// Do this with an object: call a method, have a copy, or hold it.
+    Use(ObjectName, Right, Option<String>),
     /// The writes of one mutation.
     Commit(Vec<Write>),
 }
 
 impl Wanted {
-    /// Reads one write of a mutation, or several in an array: `["create", TABLE, ROW]`, `["update", TABLE, KEY, CHANGES]`, `["delete", TABLE, KEY]`.
+    /// Reads one write of a mutation, or several in an array: `["create", TABLE, ROW]`, `["update", TABLE, KEY, CHANGES]`, `["delete", TABLE, KEY]`. Or
+    /// what is asked of a log or an object alone: `["join", LOG, INSTANCE]`, `["run", LOG, INSTANCE, OPERATION]`, `["call", CLASS, ID, METHOD]`,
+    /// `["copy", CLASS, ID]`, `["hold", CLASS, ID]`.
     ///
     /// # Errors
     /// It does not fit the schema.
     pub fn from_json(schema: &Schema, json: &Json) -> Result<Wanted, Mistake> {
         let several = json.as_array().is_some_and(|all| all.iter().all(Json::is_array));
         let all = if several { json.as_array().map_or(&[][..], Vec::as_slice) } else { std::slice::from_ref(json) };
+        if let [one] = all
+            && let Some(wanted) = of_log(schema, one).or_else(|| of_object(one))
+        {
+            return wanted;
+        }
         let writes = all.iter().map(|own| writes(schema, own)).collect::<Result<Vec<_>, _>>()?.concat();
         if writes.is_empty() {
             return Err(Mistake::new("nothing is written, so there is nothing to judge: say create, update or delete"));
@@ -89,6 +102,39 @@ impl Wanted {
 
 fn done(right: Right) -> &'static str {
     if right == Right::Read { "read" } else { "deleted" }
+}
+
+/// None: nothing is asked of a log.
+fn of_log(schema: &Schema, json: &Json) -> Option<Result<Wanted, Mistake>> {
+    let parts = json.as_array().map_or(&[][..], Vec::as_slice);
+    let (deed, name) = (parts.first()?.as_str()?, parts.get(1).and_then(Json::as_str));
+    let wanted = match (deed, name, parts) {
+        ("join", Some(name), [_, _, instance]) => given::log(schema, name, instance).map(Wanted::Join),
+        ("run", Some(name), [_, _, instance, Json::String(operation)]) => {
+            given::log(schema, name, instance).map(|log| Wanted::Run(log, operation.clone()))
+        }
+        ("join" | "run", ..) => Err(Mistake::new(
+            "say which log: \"join\" with a log and its instance, or \"run\" with a log, its instance and the name of an operation",
+        )),
+        _ => return None,
+    };
+    Some(wanted)
+}
+
+/// None: nothing is asked of an object.
+fn of_object(json: &Json) -> Option<Result<Wanted, Mistake>> {
+    let texts: Option<Vec<&str>> = json.as_array()?.iter().map(Json::as_str).collect();
+    let (right, name, method) = match texts.as_deref() {
+        Some(["call", class, id, method]) => (Right::Call, ObjectName::new(class, id), Some((*method).to_owned())),
+        Some(["copy", class, id]) => (Right::Copy, ObjectName::new(class, id), None),
+        Some(["hold", class, id]) => (Right::Hold, ObjectName::new(class, id), None),
+        _ if ["call", "copy", "hold"].contains(&json.get(0)?.as_str()?) => {
+            let problem = "say which object: \"call\" with a class, an id and a method, or \"copy\" or \"hold\" with a class and an id";
+            return Some(Err(Mistake::new(problem)));
+        }
+        _ => return None,
+    };
+    Some(name.map(|name| Wanted::Use(name, right, method)).map_err(|error| Mistake::new(error.to_string())))
 }
 
 fn writes(schema: &Schema, json: &Json) -> Result<Vec<Write>, Mistake> {

@@ -26,7 +26,7 @@ pub const OPERATOR: SessionId = SessionId(1_000_000);
 pub struct Operator {
     position: Timestamp,
     last: u64,
-    /// Of each member and board, since when the member is in or out.
+    /// Since when each member is in a board or out of it.
     changes: BTreeMap<(usize, i64), BTreeMap<Timestamp, bool>>,
     asked: BTreeMap<Counter, ((usize, i64), bool)>,
     /// How often a member was told that a board is closed.

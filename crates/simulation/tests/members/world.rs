@@ -309,7 +309,7 @@ impl World {
         self.operator.as_ref().is_none_or(|operator| operator.was_member(called.member, called.board, at))
     }
 
-    /// What the member says next comes before the server has stored the change.
+    /// The member says its next message before the server has stored the change.
     fn remove_or_admit(&mut self, place: usize) {
         let board = below(&mut self.random, BOARDS as u64) as i64;
         self.change_member(place, board);

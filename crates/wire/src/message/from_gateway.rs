@@ -102,7 +102,7 @@ pub enum Declination {
     Later,
     /// It is more than a session ever gets. The text is for people.
     TooLarge(String),
-    /// Its user may not have it. The text is for people.
+    /// The rights do not let its user have it. The text is for people.
     Denied(String),
 }
 

@@ -81,7 +81,7 @@ fn come(objects: &mut ObjectServer, session: u64, token: &str) {
 /// The sessions that were sent away, with the words for them.
 fn gone(objects: &mut ObjectServer) -> Vec<(u64, String)> {
     let said = std::iter::from_fn(|| objects.poll()).filter_map(|output| match output {
-        ServerOutput::Send(SessionId(session), ToDevice::Goodbye(goodbye)) => {
+        ObjectOutput::Server(ServerOutput::Send(SessionId(session), ToDevice::Goodbye(goodbye))) => {
             assert_eq!(goodbye.reason, GoodbyeReason::Unauthorized);
             Some((session, goodbye.message))
         }
@@ -109,18 +109,6 @@ fn who_says_no_hello_in_time_is_sent_away_and_who_was_let_in_stays() {
     assert!(is_somebody(&objects, 2));
 }
 
-#[test]
-fn no_user_comes_where_rights_are_required() {
-    let mut objects = of_users();
-    objects.door.rights_required = true;
-    objects.handle(NOW, ObjectInput::RevokedKnown);
-    come(&mut objects, 1, &key().token(Id::from_u128(1), "app", NOW.wall, LIFE));
-    come(&mut objects, 2, "operator");
-    let gone = gone(&mut objects);
-    assert!(matches!(&gone[..], [(1, why)] if why.contains("rights of classes are not judged yet")), "{gone:?}");
-    assert!(is_somebody(&objects, 2));
-}
-
 fn revoke(objects: &mut ObjectServer, token: &str, seconds: u64) {
     let identity = objects.door.identify(NOW, token).expect("a good token");
     let subject = identity.user().expect("a user").subject.digest();
@@ -134,11 +122,17 @@ fn a_session_is_somebody_while_it_is_open_and_lets_the_denied_class_alone() {
     come(&mut objects, 2, "wrong");
     let may = |objects: &ObjectServer, session, class| {
         let object = ObjectName::new(class, "a").expect("a short name");
-        objects.door.may(SessionId(session), &object, &Right::Hold)
+        objects.door.may(SessionId(session), &object) == Ok(true)
     };
     assert!(may(&objects, 1, "Note") && !may(&objects, 1, "Secret") && !may(&objects, 2, "Note"));
     let said: Vec<_> = std::iter::from_fn(|| objects.poll()).collect();
-    assert!(matches!(&said[..], [ServerOutput::Send(SessionId(2), ToDevice::Goodbye(_)), ServerOutput::Close(_)]));
+    assert!(matches!(
+        &said[..],
+        [
+            ObjectOutput::Server(ServerOutput::Send(SessionId(2), ToDevice::Goodbye(_))),
+            ObjectOutput::Server(ServerOutput::Close(_))
+        ]
+    ));
     for session in [1, 2] {
         objects.handle(NOW, ObjectInput::Server(ServerInput::Session(SessionId(session), SessionEvent::Closed)));
     }
@@ -216,4 +210,44 @@ fn a_user_is_no_part_of_the_service_and_the_operator_is() {
     }
     let gone = gone(&mut objects);
     assert!(matches!(&gone[..], [(1, word)] if word.contains("the operator's token")), "{gone:?}");
+}
+
+/// The questions for the gateway, and those that are forgotten.
+fn asked(objects: &mut ObjectServer) -> (Vec<RightId>, Vec<RightId>) {
+    let (mut asked, mut forgotten) = (Vec::new(), Vec::new());
+    for output in std::iter::from_fn(|| objects.poll()) {
+        match output {
+            ObjectOutput::Gateway(Input::AskRight(id, ask)) => {
+                assert_eq!((ask.right, ask.method.as_deref()), (iolite_rights::Right::Call, Some("read")));
+                asked.push(id);
+            }
+            ObjectOutput::Gateway(Input::ForgetRight(id)) => forgotten.push(id),
+            _other => {}
+        }
+    }
+    (asked, forgotten)
+}
+
+#[test]
+fn the_gateway_is_asked_once_for_a_call_of_a_user_and_again_when_its_yes_is_withdrawn() {
+    let mut objects = of_users();
+    objects.handle(NOW, ObjectInput::RevokedKnown);
+    come(&mut objects, 1, &token(1, 60));
+    let call = |objects: &mut ObjectServer, waits: u64| {
+        let object = ObjectName::new("Note", "a").expect("a short name");
+        objects.ask_right(NOW, MayId(waits), SessionId(1), object, Right::Call { method: "read".to_owned() });
+        asked(objects)
+    };
+    let (first, _) = call(&mut objects, 1);
+    objects.handle(NOW, ObjectInput::May(first[0], true));
+    objects.handle(NOW, ObjectInput::Withdrawn(first[0]));
+    let (again, forgotten) = call(&mut objects, 2);
+    assert_eq!((again.len(), forgotten.len()), (1, 0), "the gateway has forgotten it itself");
+    objects.handle(NOW, ObjectInput::May(again[0], true));
+    // The server keeps so many of a session, and asks about one again that it does not keep any more.
+    let (third, forgotten) = call(&mut objects, 3);
+    assert_eq!((third.len(), forgotten), (1, again));
+    let closed = ServerInput::Session(SessionId(1), SessionEvent::Closed);
+    objects.handle(NOW, ObjectInput::Server(closed));
+    assert_eq!(asked(&mut objects), (Vec::new(), third));
 }

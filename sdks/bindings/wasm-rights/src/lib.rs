@@ -36,7 +36,7 @@ impl Trial {
         Ok(writes.first().map(|write| name_of(&write.cell.row)).unwrap_or_default())
     }
 
-    /// Whether somebody may write this: `{"allowed":false,"text":"denied: …"}`.
+    /// Whether somebody may write this, or do this with a log or an object: `{"allowed":false,"text":"denied: …"}`.
     ///
     /// # Errors
     /// The question does not fit the schema.
@@ -64,6 +64,9 @@ impl Trial {
         match Wanted::from_json(self.0.schema(), &wanted)? {
             Wanted::Commit(writes) => self.0.may(&caller, &writes),
             Wanted::See(row) => Ok(self.0.may_see(&caller, &row)),
+            Wanted::Use(object, right, method) => Ok(self.0.may_use(&caller, &object, right, method.as_deref())),
+            Wanted::Join(log) => Ok(self.0.may_join(&caller, &log)),
+            Wanted::Run(log, operation) => Ok(self.0.may_run(&caller, &log, &operation)),
         }
     }
 }

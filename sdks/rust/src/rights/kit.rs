@@ -4,8 +4,8 @@
 
 use std::fmt;
 
-use iolite_rights::{Caller, Claim, Claims, Explanation, Rights, SUBJECT, Trial};
-use iolite_values::{Schema, Table as Definition};
+use iolite_rights::{Caller, Claim, Claims, Explanation, Right, Rights, SUBJECT, Trial};
+use iolite_values::{LogId, ObjectName, Schema, Table as Definition, Value};
 
 use super::Writes;
 use crate::error::Abort;
@@ -129,11 +129,7 @@ impl TestUser<'_> {
     /// # Errors
     /// [`RightsTestError::Denied`] with the rule as a tree; [`RightsTestError::Mistake`].
     pub fn may(&self, writes: Writes) -> Result<(), RightsTestError> {
-        let explanation = self.explanation(writes)?;
-        if explanation.is_allowed() {
-            return Ok(());
-        }
-        Err(RightsTestError::Denied { user: self.name.clone(), explained: self.text(&explanation) })
+        self.allowed(&self.explanation(writes)?)
     }
 
     /// The user may not do this, as one mutation.
@@ -141,11 +137,71 @@ impl TestUser<'_> {
     /// # Errors
     /// [`RightsTestError::Allowed`] with the rule as a tree; [`RightsTestError::Mistake`].
     pub fn may_not(&self, writes: Writes) -> Result<(), RightsTestError> {
-        let explanation = self.explanation(writes)?;
-        if !explanation.is_allowed() {
-            return Ok(());
-        }
-        Err(RightsTestError::Allowed { user: self.name.clone(), explained: self.text(&explanation) })
+        self.denied(&self.explanation(writes)?)
+    }
+
+    /// The user may be a member of a log, by the value that names its instance.
+    ///
+    /// # Errors
+    /// [`RightsTestError::Denied`] with the rule as a tree; [`RightsTestError::Mistake`].
+    pub fn may_join(&self, log: &str, instance: impl Into<Value>) -> Result<(), RightsTestError> {
+        self.allowed(&self.trial.may_join(&self.caller(), &self.log(log, instance)?))
+    }
+
+    /// The user may not be a member of a log.
+    ///
+    /// # Errors
+    /// [`RightsTestError::Allowed`] with the rule as a tree; [`RightsTestError::Mistake`].
+    pub fn may_not_join(&self, log: &str, instance: impl Into<Value>) -> Result<(), RightsTestError> {
+        self.denied(&self.trial.may_join(&self.caller(), &self.log(log, instance)?))
+    }
+
+    /// The user may call this operation of a log.
+    ///
+    /// # Errors
+    /// [`RightsTestError::Denied`] with the rule as a tree; [`RightsTestError::Mistake`].
+    pub fn may_run(&self, log: &str, instance: impl Into<Value>, operation: &str) -> Result<(), RightsTestError> {
+        self.allowed(&self.trial.may_run(&self.caller(), &self.log(log, instance)?, operation))
+    }
+
+    /// The user may not call this operation of a log.
+    ///
+    /// # Errors
+    /// [`RightsTestError::Allowed`] with the rule as a tree; [`RightsTestError::Mistake`].
+    pub fn may_not_run(&self, log: &str, instance: impl Into<Value>, operation: &str) -> Result<(), RightsTestError> {
+        self.denied(&self.trial.may_run(&self.caller(), &self.log(log, instance)?, operation))
+    }
+
+    /// The user may call this method of an object.
+    ///
+    /// # Errors
+    /// [`RightsTestError::Denied`] with the rule as a tree; [`RightsTestError::Mistake`].
+    pub fn may_call(&self, class: &str, id: &str, method: &str) -> Result<(), RightsTestError> {
+        self.allowed(&self.use_of(class, id, Right::Call, Some(method))?)
+    }
+
+    /// The user may not call this method of an object.
+    ///
+    /// # Errors
+    /// [`RightsTestError::Allowed`] with the rule as a tree; [`RightsTestError::Mistake`].
+    pub fn may_not_call(&self, class: &str, id: &str, method: &str) -> Result<(), RightsTestError> {
+        self.denied(&self.use_of(class, id, Right::Call, Some(method))?)
+    }
+
+    /// The user's device may hold an object.
+    ///
+    /// # Errors
+    /// [`RightsTestError::Denied`] with the rule as a tree; [`RightsTestError::Mistake`].
+    pub fn may_hold(&self, class: &str, id: &str) -> Result<(), RightsTestError> {
+        self.allowed(&self.use_of(class, id, Right::Hold, None)?)
+    }
+
+    /// The user's device may not hold an object.
+    ///
+    /// # Errors
+    /// [`RightsTestError::Allowed`] with the rule as a tree; [`RightsTestError::Mistake`].
+    pub fn may_not_hold(&self, class: &str, id: &str) -> Result<(), RightsTestError> {
+        self.denied(&self.use_of(class, id, Right::Hold, None)?)
     }
 
     /// The rows of a table that the user may see, in the order of their keys.
@@ -161,6 +217,38 @@ impl TestUser<'_> {
             Ok(T::from_record(&Record::new(definition, key, row))?)
         });
         rows.collect()
+    }
+
+    fn log(&self, name: &str, instance: impl Into<Value>) -> Result<LogId, RightsTestError> {
+        if !self.trial.schema().logs().contains_key(name) {
+            return Err(RightsTestError::Mistake(format!("the schema has no log {name:?}: correct its name")));
+        }
+        LogId::new(name, &instance.into()).map_err(|error| RightsTestError::Mistake(error.to_string()))
+    }
+
+    fn use_of(
+        &self,
+        class: &str,
+        id: &str,
+        right: Right,
+        method: Option<&str>,
+    ) -> Result<Explanation, RightsTestError> {
+        let object = ObjectName::new(class, id).map_err(|error| RightsTestError::Mistake(error.to_string()))?;
+        Ok(self.trial.may_use(&self.caller(), &object, right, method))
+    }
+
+    fn allowed(&self, explanation: &Explanation) -> Result<(), RightsTestError> {
+        if explanation.is_allowed() {
+            return Ok(());
+        }
+        Err(RightsTestError::Denied { user: self.name.clone(), explained: self.text(explanation) })
+    }
+
+    fn denied(&self, explanation: &Explanation) -> Result<(), RightsTestError> {
+        if !explanation.is_allowed() {
+            return Ok(());
+        }
+        Err(RightsTestError::Allowed { user: self.name.clone(), explained: self.text(explanation) })
     }
 
     fn explanation(&self, writes: Writes) -> Result<Explanation, RightsTestError> {

@@ -15,7 +15,7 @@ use crate::support::dev::{Dev, Folder};
 use crate::support::tokens::Issuer;
 use crate::support::users::{HOUR, User, delete, insert, write};
 
-/// So many are sent ahead.
+/// Appends that are sent ahead.
 const AHEAD: u64 = 64;
 
 fn deployment() -> Deployment {

@@ -4,13 +4,18 @@
 use std::process::Command;
 use std::time::Duration;
 
-use iolite_values::{DeviceRight, NodeId, NodeName, ObjectEpoch};
-use iolite_wire::objects::{Answer, DeviceHello, FromDevice, OBJECTS_PROTOCOL_VERSION, Placed, ToDevice, TrackAnswer};
+use iolite_catalog::Deployment;
+use iolite_rights::{ClassRules, Rights, TableRules, at, everybody, object_id, user, value};
+use iolite_values::{DeviceRight, NodeId, NodeName, ObjectEpoch, Schema};
+use iolite_wire::objects::{
+    Answer, CallFailure, DeviceHello, FromDevice, NotRun, OBJECTS_PROTOCOL_VERSION, Placed, ToDevice, TrackAnswer,
+};
 
 use crate::support::dev::{Dev, Folder};
 use crate::support::folder::PROGRAM;
 use crate::support::objects::{RawObjects, begin, call, declared, device, object, serving};
 use crate::support::tokens::Issuer;
+use crate::support::users::{User, delete, insert};
 
 const HOUR: Duration = Duration::from_secs(3600);
 
@@ -127,4 +132,70 @@ async fn a_user_whose_tokens_are_revoked_is_sent_away_and_others_go_on() {
     bob.say(&FromDevice::Ping { number: 1 }).await;
     assert_eq!(bob.hear().await, Some(ToDevice::Pong { number: 1 }));
     RawObjects::enter(&url(&server), serving(&server.token(), 3, "Note")).await;
+}
+
+/// Ann holds notes, and says who is a member of one and may call it.
+fn rules_of_notes() -> Deployment {
+    let schema = r#"{"tables":{"members":{"columns":{"note":{"type":"string"},"user":{"type":"string"}},"key":["note","user"]}}}"#;
+    let is_ann = || user("sub").is(value("ann"));
+    let notes = ClassRules {
+        call: Some(is_ann().or(at("members", [object_id(), user("sub")]).exists())),
+        read: None,
+        hold: Some(is_ann()),
+    };
+    let members = TableRules::default().read(everybody()).create(is_ann()).delete(is_ann());
+    let rights = Rights::default().table("members", members).class("Note", notes);
+    Deployment { schema: Schema::from_json(schema).expect("a good schema"), rights }
+}
+
+/// How a call by a user's device ends that is no part of the service.
+async fn called(caller: &mut RawObjects, ann: &mut RawObjects, number: u64, node: NodeId) -> Answer {
+    caller.say(&call(number, node, &object("Note", "a"), "read")).await;
+    loop {
+        tokio::select! {
+            heard = ann.hear() => match heard {
+                Some(ToDevice::Run { number, .. }) => {
+                    ann.say(&FromDevice::Answer { number, answer: Answer::Returned(vec![0x02]) }).await;
+                }
+                other => panic!("{other:?}"),
+            },
+            heard = caller.hear() => match heard {
+                Some(ToDevice::Answer { number: of, answer }) if of == number => return answer,
+                other => panic!("{other:?}"),
+            },
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rules_of_a_class_say_who_calls_and_who_holds_and_a_removed_member_calls_no_more() {
+    let folder = Folder::new("object-rules");
+    let issuer = Issuer::new(&folder.0.join("issuer"));
+    let (options, rights) = (issuer.options(), folder.0.join("rights.json"));
+    std::fs::write(&rights, rules_of_notes().to_json()).expect("there is room");
+    let rights = rights.to_str().expect("plain");
+    let server = Dev::start_with(&folder.0.join("data"), &[&options[0], &options[1], "--rights", rights]);
+    let token = |user: &str| issuer.token(user, HOUR);
+    // Her rows say who is a member. The server has its rights once she is let in.
+    let mut rows = User::come(&server.sync_url(), &token("ann"), rules_of_notes().schema.hash()).await;
+    let (mut ann, home) = RawObjects::enter(&url(&server), device(&token("ann"), 1)).await;
+    let (mut bob, _) = RawObjects::enter(&url(&server), device(&token("bob"), 2)).await;
+    bob.say(&FromDevice::Begin { number: 1, begin: begin("Note", "b", DeviceRight::Hold) }).await;
+    let refused = Some(ToDevice::Told { number: 1, answer: TrackAnswer::Refused(NotRun::NotPermitted) });
+    assert_eq!(bob.hear().await, refused, "he holds no note");
+    ann.say(&FromDevice::Begin { number: 1, begin: begin("Note", "a", DeviceRight::Hold) }).await;
+    assert!(matches!(ann.hear().await, Some(ToDevice::Told { answer: TrackAnswer::Begun(_), .. })));
+
+    let not_permitted = Answer::Failed(CallFailure::NotRun(NotRun::NotPermitted));
+    let answered = Answer::Returned(vec![0x02]);
+    assert_eq!(called(&mut bob, &mut ann, 2, home.device).await, not_permitted, "he is a stranger who knows its id");
+    rows.may("let Bob in", insert("members", &["a".into(), "bob".into()], &[])).await;
+    assert_eq!(called(&mut bob, &mut ann, 3, home.device).await, answered);
+    rows.may("send Bob away", delete("members", &["a".into(), "bob".into()])).await;
+    // The server of objects hears of it a moment after the rows.
+    let mut number = 4;
+    while number < 100 && called(&mut bob, &mut ann, number, home.device).await == answered {
+        number += 1;
+    }
+    assert!(number < 100, "he was removed");
 }

@@ -3,7 +3,10 @@
 use iolite_values::Operation;
 
 use super::*;
-use crate::rights::{TableRules, after, create, delete, list_has, nobody, now, old, row, update, user, value};
+use crate::rights::{
+    ClassRules, LogRules, TableRules, after, create, delete, list_has, nobody, now, old, operation, row, update, user,
+    value,
+};
 use crate::table::{Counter, Text};
 
 #[derive(iolite::Table, Clone, Debug, PartialEq)]
@@ -103,4 +106,33 @@ rule "update" of table "notes": it does not hold
     let schema = iolite::schema().with::<Note>().build().expect("a schema");
     let mistake = RightsTest::new(&schema, &Rights::default()).expect_err("no rights");
     assert!(mistake.to_string().contains(r#"table "notes": it has no rights"#), "{mistake}");
+}
+
+#[derive(iolite::Table, Clone, Debug, PartialEq)]
+#[table(name = "marks", log = "board")]
+struct Mark {
+    #[key]
+    room: String,
+    #[key]
+    at: String,
+}
+
+#[test]
+fn logs_and_objects_are_tried_by_their_rules() {
+    let schema = iolite::schema().with::<Mark>().build().expect("a schema");
+    let is_ann = || user("sub").is(value("ann"));
+    let board = LogRules { join: Some(is_ann()), run: Some(is_ann().and(operation().is(value("draw")))) };
+    let lists = ClassRules { call: Some(is_ann()), read: None, hold: Some(list_has("roles", "editor")) };
+    let test = RightsTest::new(&schema, &Rights::default().log("board", board).class("List", lists)).expect("good");
+    let (ann, bob) = (test.user("ann"), test.user("bob").role("editor"));
+    ann.may_join("board", "lab").expect("she may");
+    ann.may_run("board", "lab", "draw").expect("she may");
+    ann.may_not_run("board", "lab", "erase").expect("nobody may");
+    ann.may_call("List", "l", "add").expect("she may");
+    ann.may_not_hold("List", "l").expect("she is no editor");
+    bob.may_not_join("board", "lab").expect("he is not Ann");
+    bob.may_not_call("List", "l", "add").expect("he is not Ann");
+    bob.may_hold("List", "l").expect("he is an editor");
+    let unknown = ann.may_join("bord", "lab").expect_err("a mistake").to_string();
+    assert!(unknown.contains("the schema has no log \"bord\""), "{unknown}");
 }

@@ -3,9 +3,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { blobOf, defineSchema, type Id, live, s, table } from "../index.js";
+import { blobOf, defineLog, defineSchema, type Id, live, operation, s, table } from "../index.js";
 import { defineRights, everybody, mine, nobody, open, RightsTestError, rightsTest, user } from "./index.js";
 
+const board = defineLog("board", { marks: table({ room: s.string(), at: s.string() }).key("room", "at") }, { draw: operation(() => {}), erase: operation(() => {}) });
 const schema = defineSchema({
   rooms: table({ id: s.string(), owner: s.string() }),
   members: table({ room: s.string(), user: s.string() }).key("room", "user").index("byUser", ["user"]),
@@ -27,6 +28,7 @@ const schema = defineSchema({
   hits: live(s.counter()),
   drafts: table({ id: s.string(), owner: s.string(), ends: s.int().default(0) }).eventual(),
   walls: table({ id: s.string() }).causal(),
+  ...board.tables,
 });
 
 const myRooms = mine(schema, "members", "room", { user: user.sub });
@@ -47,6 +49,8 @@ const rights = defineRights(schema, {
     drafts: { read: nobody, create: nobody, update: ({ old, now }) => old.owner.is(user.sub).and(now.less(old.ends)) },
     walls: open,
   },
+  logs: { board: { join: ({ key }) => key.in(myRooms), run: ({ key, operation: own, at }) => at.members(key, user.sub).exists().and(own.in("draw")) } },
+  objects: { List: { call: ({ id, method, at }) => at.members(id, user.sub).exists().and(method.in("add")), hold: () => user.role("lead") } },
 });
 
 const ID = "000000000000000000000000000000aa" as Id;
@@ -137,6 +141,19 @@ rule "create" of table "messages": it does not hold
   assert.match(allowed.message, /^bob may do this, and should not: allowed\nrule "update"/);
 });
 
+test("a log is tried by its rules", () => {
+  start.as({ sub: "ann" }).may("join", "board", "kitchen").may("run", "board", "kitchen", "draw").mayNot("run", "board", "kitchen", "erase");
+  const bob = start.as({ sub: "bob" }).mayNot("join", "board", "kitchen");
+  assert.match(failure(() => bob.may("run", "board", "kitchen", "draw")).message, /rule "run" of log "board": it does not hold/);
+});
+
+test("an object is tried by the rules of its class", () => {
+  start.as({ sub: "ann" }).may("call", "List", "kitchen", "add").mayNot("call", "List", "kitchen", "clear").mayNot("hold", "List", "kitchen").mayNot("copy", "List", "kitchen");
+  start.as({ sub: "ann", roles: ["lead"] }).may("hold", "List", "kitchen");
+  const bob = start.as({ sub: "bob" }).mayNot("call", "Other", "kitchen", "add");
+  assert.match(failure(() => bob.may("call", "List", "kitchen", "add")).message, /rule "call" of class "List": it does not hold/);
+});
+
 test("a mistake of a test is a sentence that says what to write", () => {
   const any = start as any;
   const bob = any.as({ sub: "bob" });
@@ -152,6 +169,8 @@ test("a mistake of a test is a sentence that says what to write", () => {
     [() => any.given({ messages: [{ ...hello, tags: 1 }] }), "a set begins with its elements in an array, not 1"],
     [() => any.given({ walls: [{ id: "w" }] }), 'table "walls" merges, and rules of such tables are not tried yet'],
     [() => bob.may("read", "rooms", "kitchen"), 'there is no "read" to try: write "create", "update" or "delete"'],
+    [() => bob.may("join", "bord", "kitchen"), 'the schema has no log "bord": there are board'],
+    [() => bob.may("run", "board", "kitchen"), "say which log"],
     [() => bob.may("delete", "members", "kitchen"), 'the key of table "members" has 2 columns (room, user)'],
     [() => bob.may("update", "messages", ID, {}), "no column changes"],
     [() => bob.may("update", "messages", ID, { id: OTHER }), "it is of the key, which no update changes"],

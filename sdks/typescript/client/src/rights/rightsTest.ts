@@ -19,6 +19,9 @@ export interface Who {
   readonly [claim: string]: string | number | boolean | readonly string[];
 }
 
+/** The value that names an instance of a log: that of the first column of its tables' keys. */
+type Instance = string | number | boolean;
+
 interface OneRow {
   readonly table: string;
   readonly json: string;
@@ -86,12 +89,18 @@ export class RightsOf<T extends Tables> extends RightsTest<T> {
 
   /**
    * The user may do this, or several things in one mutation: `may("create", "rooms", room)`, `may([["create", "rooms", room], ["create", "members", member]])`.
+   * Of a log by the value that names its instance: `may("join", "board", room)`, `may("run", "board", room, "draw")`.
+   * Of an object: `may("call", "TodoList", id, "add")`, `may("hold", "TodoList", id)`, and `copy` for a copy that is only read.
    *
    * @throws RightsTestError with the rule as a tree, each part with its values.
    */
   may<N extends keyof T & string>(deed: "create", table: N, row: GivenRow<T[N]>): this;
   may<N extends keyof T & string>(deed: "update", table: N, key: KeyOf<T[N]>, changes: ChangesIn<T[N]>): this;
   may<N extends keyof T & string>(deed: "delete", table: N, key: KeyOf<T[N]>): this;
+  may(deed: "join", log: string, instance: Instance): this;
+  may(deed: "run", log: string, instance: Instance, operation: string): this;
+  may(deed: "call", class_: string, id: string, method: string): this;
+  may(deed: "copy" | "hold", class_: string, id: string): this;
   may(together: readonly Deed<T>[]): this;
   may(...asked: readonly unknown[]): this {
     const { allowed, text } = this.#judge(asked);
@@ -109,6 +118,10 @@ export class RightsOf<T extends Tables> extends RightsTest<T> {
   mayNot<N extends keyof T & string>(deed: "create", table: N, row: GivenRow<T[N]>): this;
   mayNot<N extends keyof T & string>(deed: "update", table: N, key: KeyOf<T[N]>, changes: ChangesIn<T[N]>): this;
   mayNot<N extends keyof T & string>(deed: "delete", table: N, key: KeyOf<T[N]>): this;
+  mayNot(deed: "join", log: string, instance: Instance): this;
+  mayNot(deed: "run", log: string, instance: Instance, operation: string): this;
+  mayNot(deed: "call", class_: string, id: string, method: string): this;
+  mayNot(deed: "copy" | "hold", class_: string, id: string): this;
   mayNot(together: readonly Deed<T>[]): this;
   mayNot(...asked: readonly unknown[]): this {
     const { allowed, text } = this.#judge(asked);
@@ -142,6 +155,10 @@ export function rightsTest<T extends Tables>(rights: Rights<T>): RightsTest<T> {
 }
 
 function deedJson(rights: Rights<Tables>, [deed, table, ...rest]: readonly unknown[]): readonly unknown[] {
+  if (deed === "join" || deed === "run" || deed === "call" || deed === "copy" || deed === "hold") {
+    // Which logs there are, and of which type their instances, the judge knows. It knows no classes: one without rules denies.
+    return [deed, table, ...rest];
+  }
   const definition = tableOf(rights, table);
   const name = table as string;
   switch (deed) {
@@ -152,7 +169,7 @@ function deedJson(rights: Rights<Tables>, [deed, table, ...rest]: readonly unkno
     case "delete":
       return [deed, name, keyJson(name, definition, rest[0])];
     default:
-      throw new RightsTestError("mistake", `there is no ${JSON.stringify(deed)} to try: write "create", "update" or "delete". What a user reads is in .sees()`);
+      throw new RightsTestError("mistake", `there is no ${JSON.stringify(deed)} to try: write "create", "update" or "delete", "join" or "run" of a log, or "call", "copy" or "hold" of an object. What a user reads is in .sees()`);
   }
 }
 
