@@ -71,9 +71,14 @@ impl KeySets {
         }
     }
 
-    /// The rows of a set, if it is known and not too large.
+    /// The rows that answers may rest on: of a set that is known and not too large.
+    fn usable(&self, query: &Query) -> Option<&BTreeMap<RowKey, Row>> {
+        self.known(query).filter(|rows| rows.len() <= limits::SET_KEYS_MAX)
+    }
+
+    /// The same rows, copied.
     pub fn rows(&self, query: &Query) -> Option<Vec<(RowKey, Row)>> {
-        let rows = self.known(query).filter(|rows| rows.len() <= limits::SET_KEYS_MAX)?.iter();
+        let rows = self.usable(query)?.iter();
         Some(rows.map(|(key, row)| (key.clone(), row.clone())).collect())
     }
 
@@ -157,7 +162,7 @@ impl<'a> Looked<'a> {
     }
 
     fn known(&self, query: &Query) -> Option<&'a BTreeMap<RowKey, Row>> {
-        let rows = self.sets.known(query).filter(|rows| rows.len() <= limits::SET_KEYS_MAX)?;
+        let rows = self.sets.usable(query)?;
         self.at.borrow_mut().insert(Arc::new(query.clone()));
         Some(rows)
     }

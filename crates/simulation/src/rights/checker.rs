@@ -30,10 +30,11 @@ pub fn check(history: &History) -> Result<u64, Violation> {
     for (store, own) in &history.stores {
         let commits = Commits::collect(history, own)?;
         check_senders(&history.rights, &commits)?;
-        check_allowed(&history.rights, &commits)?;
+        let regimes = regimes(&commits);
+        check_allowed(&history.rights, &commits, &regimes)?;
         check_denied(&history.rights, *store, &commits)?;
         check_as_told(history, *store, &commits)?;
-        in_part += sights::check(history, *store, &commits, &regimes(&commits))?;
+        in_part += sights::check(history, *store, &commits, &regimes)?;
     }
     match history.rights.revealed.first() {
         None => Ok(in_part),
@@ -77,12 +78,10 @@ fn check_senders(told: &RightsTold, commits: &Commits) -> Result<(), Violation> 
     Ok(())
 }
 
-fn check_allowed(told: &RightsTold, commits: &Commits) -> Result<(), Violation> {
+fn check_allowed(told: &RightsTold, commits: &Commits, regimes: &BTreeMap<Timestamp, Regime>) -> Result<(), Violation> {
     let (mut before, mut after) = (State::default(), State::default());
-    let mut regimes: BTreeMap<Timestamp, Regime> = BTreeMap::new();
     for (at, completed) in writing(commits) {
         let writes = completed.writes.as_deref().unwrap_or_default();
-        regimes.extend(deployed(completed).map(|regime| (*at, regime)));
         after.apply(writes);
         if let Some(speaker) = told.speaker(completed.transaction.client) {
             let handed = told.handed.get(&(completed.transaction, completed.attempt)).into_iter().flatten();
