@@ -23,8 +23,8 @@ use crate::rights::{Guard, put_into_effect};
 const USERS: u64 = 10_000;
 /// How many people live on each side in turn.
 const PEOPLE: u32 = 16;
-/// Turns of each side.
-const TURNS: u32 = 3;
+/// Turns of each side, where the time is enough.
+const TURNS: u32 = 4;
 
 /// One cluster, and what people did on it.
 struct Side {
@@ -33,6 +33,7 @@ struct Side {
     cluster: FrontCluster,
     tally: Tally,
     cpu: Cpu,
+    seconds: u32,
 }
 
 /// Measures one isolation.
@@ -45,15 +46,16 @@ pub async fn measure_guarded(arguments: &Arguments, level: Level, cells: &mut Ce
     for guard in Guard::BOTH {
         sides.push(Side::start(arguments, level, guard, users).await?);
     }
-    for turn in 0..TURNS {
+    let turns = TURNS.min(arguments.seconds);
+    for turn in 0..turns {
         // There and back: none is always the first.
         for place in 0..sides.len() {
             let place = if turn % 2 == 0 { place } else { sides.len() - 1 - place };
-            sides[place].turn(arguments, users).await?;
+            sides[place].turn(arguments, users, arguments.seconds / turns).await?;
         }
     }
     for side in &sides {
-        side.report(arguments, level, users, cells).await?;
+        side.report(level, users, cells).await?;
     }
     let [rules, open] = &sides[..] else { anyhow::bail!("both guards are measured") };
     let name = name_of(&level);
@@ -76,10 +78,10 @@ impl Side {
         iolite::prepare(cluster.near(), tables, users, arguments.transactions.seed).await?;
         let none = Duration::ZERO;
         let cpu = Cpu { stores: none, front: none, clients: none };
-        Ok(Side { guard, tables, cluster, tally: Tally::default(), cpu })
+        Ok(Side { guard, tables, cluster, tally: Tally::default(), cpu, seconds: 0 })
     }
 
-    async fn turn(&mut self, arguments: &Arguments, users: u32) -> anyhow::Result<()> {
+    async fn turn(&mut self, arguments: &Arguments, users: u32, seconds: u32) -> anyhow::Result<()> {
         let options = &arguments.transactions;
         let crowd = Crowd {
             reaches: Reaches::Iolite { at: self.cluster.address().clone(), tables: self.tables },
@@ -90,17 +92,18 @@ impl Side {
             seed: options.seed,
             only: None,
             warm_up_seconds: options.warm_up,
-            seconds: arguments.seconds,
+            seconds,
         };
         let (tally, cpu) = live_together(crowd, self.cluster.stores(), self.cluster.gateway()).await?;
         self.tally.add(&tally);
+        self.seconds += seconds;
         let Cpu { stores, front, clients } = &mut self.cpu;
         (*stores, *front, *clients) = (*stores + cpu.stores, *front + cpu.front, *clients + cpu.clients);
         Ok(())
     }
 
     /// With what a fresh session of the operator finds.
-    async fn report(&self, arguments: &Arguments, level: Level, users: u32, cells: &mut Cells) -> anyhow::Result<()> {
+    async fn report(&self, level: Level, users: u32, cells: &mut Cells) -> anyhow::Result<()> {
         let after = iolite::totals(self.cluster.near(), self.tables, users).await?;
         let findings = self.tally.check(Totals::default(), after);
         let committed = self.tally.sum(|kind| kind.committed);
@@ -110,7 +113,7 @@ impl Side {
         let latency: Percentiles = latencies.percentiles();
         cells.push(json!({
             "of": "retwis", "level": name_of(&level), "guard": self.guard.name(), "users": users,
-            "committed": committed, "throughput_per_s": committed as f64 / f64::from(TURNS * arguments.seconds),
+            "committed": committed, "throughput_per_s": committed as f64 / f64::from(self.seconds),
             "aborts": self.tally.sum(KindTally::aborts), "latency_ms": latency,
             "gateway_cpu_us_per_op": micros(self.cpu.front), "stores_cpu_us_per_op": micros(self.cpu.stores),
             "clients_cpu_us_per_op": micros(self.cpu.clients),

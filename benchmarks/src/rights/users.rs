@@ -31,7 +31,7 @@ const SIZES: [u32; 4] = [20, 5, 80, 200];
 const USERS_OF_A_PROCESS: u32 = 250;
 const AUTHOR: &str = "author";
 /// From the last connection until something is measured.
-const SETTLES_WITHIN: Duration = Duration::from_secs(2);
+const SETTLES_WITHIN: Duration = Duration::from_secs(1);
 
 /// A measured room, and its users: the first, and how many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
