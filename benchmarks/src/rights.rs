@@ -38,8 +38,8 @@ pub struct RightsOptions {
     #[arg(long, default_value_t = ROOM_MEMBERS, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=250))]
     pub room_members: u32,
     /// Of rights: how many users follow rooms while one is changed; several with commas
-    #[arg(long, value_delimiter = ',', value_name = "N", default_values_t = USERS, value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    pub users: Vec<u32>,
+    #[arg(long, value_delimiter = ',', value_name = "N", default_values_t = FOLLOWERS, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub followers: Vec<u32>,
     /// Of rights: only the room of writers from which one is removed, and the counter with a check
     #[arg(long)]
     pub revoke: bool,
@@ -50,7 +50,7 @@ pub struct RightsOptions {
 
 /// Members of the one room, which are one process.
 const ROOM_MEMBERS: u32 = 200;
-const USERS: [u32; 3] = [20, 200, 2_000];
+const FOLLOWERS: [u32; 3] = [20, 200, 2_000];
 const WRITERS: u32 = 32;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -88,7 +88,7 @@ impl RightsOptions {
         let asked = [
             ("--parts", !self.parts.is_empty()),
             ("--room-members", self.room_members != ROOM_MEMBERS),
-            ("--users", self.users != USERS),
+            ("--followers", self.followers != FOLLOWERS),
             ("--revoke", self.revoke),
             ("--writers", self.writers != WRITERS),
         ];
@@ -107,7 +107,7 @@ impl RightsOptions {
 /// # Errors
 /// When a server or a client does not start or fails. What the run found wrong is in the exit code.
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let RightsOptions { parts, room_members, users, revoke, writers } = &arguments.rights;
+    let RightsOptions { parts, room_members, followers, revoke, writers } = &arguments.rights;
     if *revoke && !parts.is_empty() {
         bail!("--revoke is two of the parts: name them with --parts revoke,counter, or leave --parts out");
     }
@@ -115,7 +115,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let settings = json!({
         "parts": parts, "seconds": arguments.seconds, "durability": arguments.durability.name(),
         "delay_ms": arguments.delay_ms(), "room_members": room_members,
-        "users": users, "writers": writers,
+        "followers": followers, "writers": writers,
     });
     let mut cells = Cells::new("rights", settings);
     for part in arguments.rights.parts() {

@@ -91,7 +91,7 @@ fn mutators() -> Mutators {
 }
 
 fn add(tx: &mut Transaction<'_>, room: i64) -> Result<()> {
-    tx.at(Note::COUNT, (room, 0)).add(1)
+    tx.at(Note::COUNT, (room, 0i64)).add(1)
 }
 
 fn admit(tx: &mut Transaction<'_>, Place { room, user, has_history }: Place) -> Result<()> {

@@ -129,7 +129,10 @@ fn prepare(near: &Address, members: u32) -> anyhow::Result<()> {
 
 /// # Errors
 /// When a mutation ends without effect.
-pub async fn fill<T: iolite::Table + Clone + Send + 'static>(operator: &Client, rows: Vec<T>) -> anyhow::Result<()> {
+pub async fn fill<T: iolite::table::Table + Clone + Send + 'static>(
+    operator: &Client,
+    rows: Vec<T>,
+) -> anyhow::Result<()> {
     for some in rows.chunks(ROWS_AT_ONCE) {
         let some = some.to_vec();
         operator.transact(move |tx| some.iter().try_for_each(|row| tx.create(row))).await?;

@@ -146,7 +146,7 @@ fn rules() -> Rights {
         .update(membership(row("room")).exists().or(is_owner(row("room"))));
     let add = || TableRules::default().read(everybody()).update(ops([("balance", vec![Allowed::add(1, 1)])]));
     Rights::default()
-        .table("purses", add().check(row("balance").at_least(value(0))))
+        .table("purses", add().check(row("balance").at_least(value(0i64))))
         .table("tallies", add())
         .table("rooms", rooms)
         .table("members", members)
@@ -181,12 +181,12 @@ mod tests {
     fn rules_keep_out_who_is_no_member() -> Result<(), RightsTestError> {
         let test = a_room(Guard::Rules)?;
         let (ann, eve, owner) = (test.user("ann"), test.user("eve"), test.user("owner"));
-        let add = || update(Note::COUNT, (1, 0), Operation::Add(1));
+        let add = || update(Note::COUNT, (1i64, 0i64), Operation::Add(1));
         ann.may(add())?;
         owner.may_not(add())?;
         eve.may_not(add())?;
-        owner.may(delete::<Member>((1, "ann")))?;
-        ann.may_not(delete::<Member>((1, "ann")))?;
+        owner.may(delete::<Member>((1i64, "ann")))?;
+        ann.may_not(delete::<Member>((1i64, "ann")))?;
         assert_eq!(ann.sees::<Note>()?, [note("ann")]);
         assert_eq!(eve.sees::<Note>()?, []);
         Ok(())
@@ -195,7 +195,7 @@ mod tests {
     #[test]
     fn open_tables_keep_out_nobody() -> Result<(), RightsTestError> {
         let test = a_room(Guard::Open)?;
-        test.user("eve").may(update(Note::COUNT, (1, 0), Operation::Add(1)))?;
+        test.user("eve").may(update(Note::COUNT, (1i64, 0i64), Operation::Add(1)))?;
         assert_eq!(test.user("eve").sees::<Note>()?, [note("ann")]);
         Ok(())
     }

@@ -48,7 +48,7 @@ type Points = Vec<(u32, f64)>;
 /// When a server or a client fails.
 pub fn measure(arguments: &Arguments, cells: &mut Cells) -> anyhow::Result<()> {
     let mut all: Vec<(u32, Points)> = Vec::new();
-    for &users in &arguments.rights.users {
+    for &users in &arguments.rights.followers {
         let points = system_run::block_on(of_users(arguments, users, cells))?;
         all.push((users, points));
     }

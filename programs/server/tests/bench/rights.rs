@@ -10,7 +10,7 @@ fn ratio(report: &Value, name: &str) -> f64 {
 
 fn run(parts: &str) -> Value {
     let small =
-        ["--seconds", "1", "--durability", "memory", "--room-members", "3", "--users", "4,30", "--writers", "3"];
+        ["--seconds", "1", "--durability", "memory", "--room-members", "3", "--followers", "4,30", "--writers", "3"];
     report(&[&["rights", "--parts", parts, "--keys", "100", "--warm-up", "0"][..], &small].concat())
 }
 
