@@ -31,19 +31,19 @@ pub use tables::Guard;
 
 #[derive(Args, Debug)]
 pub struct RightsOptions {
-    /// Of rights: what is measured; several with commas [default: all]
+    /// For rights: the parts that are measured; several with commas [default: all]
     #[arg(long, value_delimiter = ',', value_name = "PART")]
     pub parts: Vec<RightsPart>,
-    /// Of rights: how many members the room has that everybody looks at
+    /// For rights: how many members the room has that everybody looks at
     #[arg(long, default_value_t = ROOM_MEMBERS, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=250))]
     pub room_members: u32,
-    /// Of rights: how many users follow rooms while one is changed; several with commas
+    /// For rights: how many users follow rooms while one is changed; several with commas
     #[arg(long, value_delimiter = ',', value_name = "N", default_values_t = FOLLOWERS, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub followers: Vec<u32>,
-    /// Of rights: only the room of writers from which one is removed, and the counter with a check
+    /// For rights: only the room of writers from which one is removed, and the counter with a check
     #[arg(long)]
     pub revoke: bool,
-    /// Of rights: how many write in that room
+    /// For rights: how many write in that room
     #[arg(long, default_value_t = WRITERS, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=200))]
     pub writers: u32,
 }
@@ -78,12 +78,12 @@ impl RightsPart {
         RightsPart::Retwis,
         RightsPart::Followed,
     ];
-    /// Those of `--revoke`.
+    /// The parts of `--revoke`.
     const REVOKE: &[RightsPart] = &[RightsPart::Revoke, RightsPart::Counter];
 }
 
 impl RightsOptions {
-    /// What was asked for that only this workload has.
+    /// The name of an option that was given and that only this workload has.
     pub fn name_of_any(&self) -> Option<&'static str> {
         let asked = [
             ("--parts", !self.parts.is_empty()),

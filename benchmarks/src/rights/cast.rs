@@ -20,7 +20,7 @@ use crate::child::{Address, ClientProcess};
 use crate::part::{PartProcess, hear, hear_now, say};
 use crate::talk::{Called, FromClient, RunResult, ToClient};
 
-/// What a process is there for.
+/// The part that a process plays.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Part {
     /// Adds one to their own note of a room, whenever they are told to.
@@ -162,7 +162,7 @@ fn seen(tx: &mut Transaction<'_>, room: i64) -> Result<Seen> {
     Ok((notes.len(), notes.iter().map(|note| note.count.0).sum()))
 }
 
-/// Of each state of a room, how many readers have seen it.
+/// The readers who have seen each state of a room, as a number.
 type Counts = Rc<RefCell<BTreeMap<(i64, Seen), u32>>>;
 
 async fn read(at: &Address, readers: &[Reader]) -> anyhow::Result<()> {

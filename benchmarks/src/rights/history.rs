@@ -6,7 +6,7 @@
 pub const IN: &str = "in";
 pub const OUT: &str = "out";
 
-/// What a history says.
+/// The findings in a history.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Verdict {
     /// Elements of the member, and how many of them came while they were out.

@@ -34,7 +34,7 @@ const TURN_SECONDS: u32 = 1;
 /// Writers of one process.
 const WRITERS_OF_A_PROCESS: u32 = 16;
 
-/// What the turns of one kind came to.
+/// The results of all turns of one kind.
 #[derive(Default)]
 struct Sum {
     others: RunResult,

@@ -13,7 +13,7 @@ use crate::latency::Latencies;
 use crate::part::{hear, say};
 use crate::talk::{FromClient, RunResult, ToClient};
 
-/// What they write.
+/// The thing that they write, over and over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Speech {
     /// Each reads one of the room's topics and writes it, so two of the same topic conflict.
@@ -179,7 +179,7 @@ pub async fn totals(operator: &Client) -> anyhow::Result<(i64, i64)> {
     Ok(*operator.read(View::Confirmed, read).await?)
 }
 
-/// So many topics of a room.
+/// Topics of a room, so many.
 pub fn topics(room: i64, count: i64) -> Vec<Topic> {
     (0..count).map(|number| Topic { room, number, value: 0 }).collect()
 }
@@ -192,7 +192,7 @@ pub async fn discussed(operator: &Client, room: i64) -> anyhow::Result<i64> {
     Ok(*operator.read(View::Confirmed, read).await?)
 }
 
-/// What was added to all notes.
+/// The sum of all that was added to notes.
 pub async fn added(operator: &Client) -> anyhow::Result<i64> {
     let read = |tx: &mut Transaction<'_>| Ok(tx.all::<Note>()?.iter().map(|note| note.count.0).sum::<i64>());
     Ok(*operator.read(View::Confirmed, read).await?)

@@ -18,7 +18,7 @@ const WARM_UP_FIRST: usize = 20;
 
 /// One who calls and all who see it, in one of the ways that are compared.
 pub struct Arm {
-    /// Of each kind of call: they come in turn.
+    /// The kinds of calls, which come in turn.
     kinds: Vec<Kind>,
     fan: Fan,
 }
@@ -30,7 +30,7 @@ pub struct Kind {
     confirmed: Latencies,
     busy: Duration,
     calls: u64,
-    /// Of the server, in the turns of this arm, by the kinds alike.
+    /// The server's time in the turns of this arm, which its kinds share alike.
     server: Duration,
 }
 
@@ -53,7 +53,7 @@ impl Kind {
         if self.calls == 0 { 0.0 } else { self.server.as_secs_f64() * 1e6 / self.calls as f64 }
     }
 
-    /// What the report has of it.
+    /// The record of it in the report.
     pub fn cell(&self, what: Value) -> Value {
         let Value::Object(mut cell) = what else { panic!("a cell has names") };
         cell.extend(Map::from_iter([
