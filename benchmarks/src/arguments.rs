@@ -11,6 +11,7 @@ use crate::objects::ObjectOptions;
 use crate::queries::QueryOptions;
 use crate::queue::QueueOptions;
 use crate::rebase::RebaseOptions;
+use crate::rights::RightsOptions;
 use crate::rows::RowsOptions;
 use crate::swiftsocial::SwiftSocialOptions;
 use crate::text::TextOptions;
@@ -69,6 +70,8 @@ pub struct Arguments {
     pub swiftsocial: SwiftSocialOptions,
     #[command(flatten)]
     pub objects: ObjectOptions,
+    #[command(flatten)]
+    pub rights: RightsOptions,
 }
 
 /// Everything that can be measured, by one name.
@@ -110,6 +113,8 @@ pub enum AppWorkload {
     Schemes,
     /// A social network whose clients hold their friends' pages: what reads and updates wait for
     Swiftsocial,
+    /// The cost of rules: rooms whose members see and write by them, beside the same rooms without
+    Rights,
     /// A call without arguments and result between two processes, beside that of other systems
     ObjectNull,
     /// Reads and writes of an object that is far away, without a cache and with two
@@ -199,6 +204,7 @@ impl ValueEnum for AnyWorkload {
                 AnyWorkload::OfApps(AppWorkload::SyncOverhead),
                 AnyWorkload::OfApps(AppWorkload::Schemes),
                 AnyWorkload::OfApps(AppWorkload::Swiftsocial),
+                AnyWorkload::OfApps(AppWorkload::Rights),
                 AnyWorkload::OfApps(AppWorkload::ObjectNull),
                 AnyWorkload::OfApps(AppWorkload::ObjectCache),
                 AnyWorkload::OfApps(AppWorkload::ObjectFront),

@@ -1,6 +1,7 @@
 //! A client's process, as its parent sees it.
 
 use anyhow::bail;
+use serde::{Deserialize, Serialize};
 
 use crate::accounting::Pid;
 use crate::arguments::{Role, Workload};
@@ -8,7 +9,7 @@ use crate::part::PartProcess;
 use crate::talk::{FromClient, ToClient};
 
 /// Where clients connect to.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Address {
     pub url: String,
     pub token: String,

@@ -3,6 +3,7 @@
 //! Source: Zhang 2017, 3.5.3, Figures 3.7 and 3.8.
 
 mod crowd;
+mod guarded;
 mod http;
 mod iolite;
 mod person;
@@ -38,6 +39,7 @@ use report::{Cpu, Measured};
 use web::Listening;
 
 pub use crowd::run_crowd;
+pub use guarded::measure_guarded;
 pub use web::{WebArguments, run_web};
 
 #[derive(Args, Debug)]
@@ -134,7 +136,7 @@ impl DiamondOptions {
         let levels = if self.isolation.is_empty() { &Level::ALL[..] } else { &self.isolation };
         let mut ways = Vec::new();
         for &level in levels {
-            let way = |lists, without| Way { tables: Tables { level, lists }, without };
+            let way = |lists, without| Way { tables: Tables { level, lists, guard: None }, without };
             ways.push(way(ListOrder::Commit, WithoutWord::Nothing));
             if self.strict_lists {
                 ways.push(way(ListOrder::Strict, WithoutWord::Nothing));
@@ -199,12 +201,12 @@ async fn measure_all(arguments: &Arguments) -> anyhow::Result<Beside> {
 async fn on_iolite(arguments: &Arguments, setting: &Setting, way: Way) -> anyhow::Result<Measured> {
     let Way { tables, without } = way;
     let (durability, seed) = (arguments.durability, arguments.transactions.seed);
-    let setup = FrontSetup { durability, delay: setting.delay, replicas: 3, without };
+    let setup = FrontSetup { durability, delay: setting.delay, replicas: 3, without, second_shard: None };
     let cluster = FrontCluster::start(setup).await?;
     let (near, at) = (cluster.near(), cluster.address());
     iolite::prepare(near, tables, setting.users, seed).await?;
-    let reaches = Reaches::Iolite { url: at.url.clone(), token: at.token.clone(), tables };
-    let (tally, cpu) = live_together(arguments, setting, reaches, cluster.stores(), cluster.gateway()).await?;
+    let reaches = Reaches::Iolite { at: at.clone(), tables };
+    let (tally, cpu) = live_together(crowd(arguments, setting, reaches), cluster.stores(), cluster.gateway()).await?;
     let after = iolite::totals(near, tables, setting.users).await?;
     Ok(Measured {
         system: way.name(),
@@ -227,7 +229,7 @@ async fn on_redis(arguments: &Arguments, setting: &Setting) -> anyhow::Result<Me
     let mut links = Links::with_delay(setting.delay)?;
     let reaches = Reaches::Http { front: links.to(address).await? };
     let stores = servers.nodes().into_iter().map(|node| node.root).collect();
-    let (tally, cpu) = live_together(arguments, setting, reaches, stores, web.pid()).await?;
+    let (tally, cpu) = live_together(crowd(arguments, setting, reaches), stores, web.pid()).await?;
     let after = app.totals(setting.users).await?;
     Ok(Measured {
         system: "redis".to_owned(),
@@ -239,14 +241,8 @@ async fn on_redis(arguments: &Arguments, setting: &Setting) -> anyhow::Result<Me
     })
 }
 
-async fn live_together(
-    arguments: &Arguments,
-    setting: &Setting,
-    reaches: Reaches,
-    stores: Vec<Pid>,
-    front: Pid,
-) -> anyhow::Result<(Tally, Cpu)> {
-    let crowd = Crowd {
+fn crowd(arguments: &Arguments, setting: &Setting, reaches: Reaches) -> Crowd {
+    Crowd {
         reaches,
         first: 0,
         people: arguments.clients,
@@ -256,9 +252,12 @@ async fn live_together(
         only: arguments.diamond.only,
         warm_up_seconds: arguments.transactions.warm_up,
         seconds: arguments.seconds,
-    };
+    }
+}
+
+async fn live_together(crowd: Crowd, stores: Vec<Pid>, front: Pid) -> anyhow::Result<(Tally, Cpu)> {
     let second = |seconds: u32| Duration::from_secs(u64::from(seconds));
-    let (warm_up, seconds) = (second(arguments.transactions.warm_up), second(arguments.seconds));
+    let (warm_up, seconds) = (second(crowd.warm_up_seconds), second(crowd.seconds));
     tokio::task::spawn_blocking(move || {
         let mut crowds = Crowds::start(&crowd)?;
         let clients = crowds.pids();

@@ -23,7 +23,7 @@ use crate::peer::Peer;
 use crate::probe;
 use crate::report::Report;
 use crate::server::Server;
-use crate::talk::{FromClient, State, ToClient};
+use crate::talk::{FromClient, RunResult, State, ToClient};
 use crate::verify::verify;
 
 pub use crowd::{FanArguments, run_fans};
@@ -83,9 +83,9 @@ fn on_iolite(arguments: &Arguments) -> anyhow::Result<Record> {
     let address = server.clients_address();
     let pid = server.pid().expect("it was started here");
     let writer = ClientProcess::start(&address, Workload::Propagate, Role::Writer, 0)?;
-    let fan = Fan::gather(arguments, writer, pid, |sessions| crowd::start(&address, sessions))?;
-    let fanned =
-        fan.measure(arguments, || state(&mut ClientProcess::start(&address, Workload::Propagate, Role::Verify, 0)?))?;
+    let (fan, memory) = Fan::gather(arguments, writer, pid, |sessions| crowd::start(&address, sessions))?;
+    let verifies = || ClientProcess::start(&address, Workload::Propagate, Role::Verify, 0);
+    let fanned = fan.measure(arguments, memory, || state(&mut verifies()?))?;
     let text = server.metrics()?;
     let durability = metrics::durability(&text).unwrap_or("unknown").to_owned();
     let report = report(arguments, &fanned, durability)?;
@@ -97,8 +97,9 @@ fn on_hocuspocus(arguments: &Arguments) -> anyhow::Result<Record> {
     let delay = Duration::from_millis(u64::from(arguments.delay_ms()));
     let server = Hocuspocus::start(arguments.durability, delay)?;
     let writer = server.client(Role::Writer, 1)?;
-    let fan = Fan::gather(arguments, writer, server.pid(), |sessions| server.client(Role::Reader, sessions))?;
-    let fanned = fan.measure(arguments, || server.read_state())?;
+    let readers = |sessions| server.client(Role::Reader, sessions);
+    let (fan, memory) = Fan::gather(arguments, writer, server.pid(), readers)?;
+    let fanned = fan.measure(arguments, memory, || server.read_state())?;
     let report = report(arguments, &fanned, arguments.durability.name())?;
     Ok(record(arguments, &Peer::Hocuspocus.name(), server.version(), server.setting().to_owned(), report, &fanned))
 }
@@ -119,20 +120,25 @@ struct Fanned {
 }
 
 /// One who calls, and all who see it.
-struct Fan {
+pub struct Fan {
     server: Pid,
     writer: ClientProcess,
     readers: Vec<ClientProcess>,
-    memory_bytes_per_session: f64,
 }
 
 impl Fan {
+    /// All of them have said that they are ready. Each reader says when it has seen a call.
+    pub fn new(server: Pid, writer: ClientProcess, readers: Vec<ClientProcess>) -> Fan {
+        Fan { server, writer, readers }
+    }
+
+    /// With the memory that each session takes at the server.
     fn gather(
         arguments: &Arguments,
         mut writer: ClientProcess,
         server: Pid,
         start: impl Fn(u32) -> anyhow::Result<ClientProcess>,
-    ) -> anyhow::Result<Fan> {
+    ) -> anyhow::Result<(Fan, f64)> {
         let sessions = arguments.fanout.sessions;
         writer.expect_ready()?;
         std::thread::sleep(SETTLES_WITHIN);
@@ -144,13 +150,14 @@ impl Fan {
         readers.iter_mut().try_for_each(ClientProcess::expect_ready)?;
         std::thread::sleep(SETTLES_WITHIN);
         let more = server.resident_bytes().saturating_sub(before);
-        Ok(Fan { server, writer, readers, memory_bytes_per_session: more as f64 / f64::from(sessions) })
+        Ok((Fan::new(server, writer, readers), more as f64 / f64::from(sessions)))
     }
 
     /// Calls as long as was asked for; the state is read while all are still connected.
     fn measure(
         mut self,
         arguments: &Arguments,
+        memory_bytes_per_session: f64,
         read_state: impl FnOnce() -> anyhow::Result<State>,
     ) -> anyhow::Result<Fanned> {
         for _ in 0..WARM_UP {
@@ -172,16 +179,15 @@ impl Fan {
         let cpu = sides.by_operation(measured.latency.counts().count());
         measured.intervals = intervals.counts();
         let found = read_state()?;
-        for client in [&mut self.writer].into_iter().chain(&mut self.readers) {
-            client.tell(&ToClient::End)?;
-            let FromClient::Result(result) = client.hear()? else { bail!("a client did not say what its run came to") };
-            measured.results.push(*result);
-        }
-        Ok(Fanned { measured, found, cpu, memory_bytes_per_session: self.memory_bytes_per_session })
+        measured.results = self.end()?;
+        Ok(Fanned { measured, found, cpu, memory_bytes_per_session })
     }
 
     /// One call, which everybody sees: the time until the last one saw it, and until the caller knew that it was committed.
-    fn once(&mut self) -> anyhow::Result<(u64, u64)> {
+    ///
+    /// # Errors
+    /// When a client has failed.
+    pub fn once(&mut self) -> anyhow::Result<(u64, u64)> {
         self.writer.tell(&ToClient::Call)?;
         let mut last = 0;
         for reader in &mut self.readers {
@@ -190,6 +196,25 @@ impl Fan {
         }
         let FromClient::Called(called) = self.writer.hear()? else { bail!("the writer did not say when it called") };
         Ok((last.saturating_sub(called.called_nanos), called.confirmed_nanos - called.called_nanos))
+    }
+
+    /// The processor time of the server up to now.
+    pub fn server_cpu(&self) -> Duration {
+        self.server.tree_cpu()
+    }
+
+    /// Ends all clients. Returns what the run of each came to, the writer's first.
+    ///
+    /// # Errors
+    /// When a client has failed.
+    pub fn end(&mut self) -> anyhow::Result<Vec<RunResult>> {
+        let mut results = Vec::new();
+        for client in [&mut self.writer].into_iter().chain(&mut self.readers) {
+            client.tell(&ToClient::End)?;
+            let FromClient::Result(result) = client.hear()? else { bail!("a client did not say what its run came to") };
+            results.push(*result);
+        }
+        Ok(results)
     }
 }
 

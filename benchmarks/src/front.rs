@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use iolite_cluster::{ClusterShape as Shape, LocalCluster, LocalNode, Ports};
+use iolite_cluster::{ClusterShape as Shape, LocalCluster, LocalNode, Ports, Split};
 use iolite_node::NodeRole;
 use iolite_node::config::{DurabilityWord, WithoutWord};
 
@@ -14,6 +14,7 @@ use crate::accounting::Pid;
 use crate::arguments::Durability;
 use crate::child::Address;
 use crate::cluster::{ClusterDirectory, Ending, Links, Runner, ServerProcess, program_beside};
+use crate::metrics;
 
 /// Taken down when it is dropped.
 pub struct FrontCluster {
@@ -38,21 +39,25 @@ pub struct FrontSetup {
     pub replicas: u16,
     /// What the gateway does without.
     pub without: WithoutWord,
+    /// The table that a second shard begins with; without it there is one shard.
+    pub second_shard: Option<&'static str>,
 }
 
 const STARTS_WITHIN: Duration = Duration::from_secs(60);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 impl FrontCluster {
-    /// Starts one shard and one gateway. Servers die with the thread that calls this.
+    /// Starts one gateway. Servers die with the thread that calls this.
     pub async fn start(setup: FrontSetup) -> anyhow::Result<FrontCluster> {
         FrontCluster::with_gateways(setup, 1).await
     }
 
-    /// Starts one shard and so many gateways.
+    /// Starts so many gateways.
     pub async fn with_gateways(setup: FrontSetup, gateways: u16) -> anyhow::Result<FrontCluster> {
         let directory = ClusterDirectory::new(setup.durability)?;
+        let splits = setup.second_shard.map(|table| Split { table: table.to_owned(), key: Vec::new() });
         let shape = Shape {
+            splits: splits.into_iter().collect(),
             replicas: setup.replicas.into(),
             gateways,
             ports: Ports::Free,
@@ -134,6 +139,12 @@ impl FrontCluster {
     pub fn gateway(&self) -> Pid {
         let gateway = self.servers.iter().find(|(role, _)| matches!(role, NodeRole::Gateway(_)));
         gateway.expect("a cluster has a gateway").1.pid()
+    }
+
+    /// The text of the first gateway's metrics.
+    pub fn metrics(&self) -> anyhow::Result<String> {
+        let address = self.cluster.gateways().next().and_then(|gateway| gateway.address);
+        metrics::get(address.context("a gateway listens")?, "/metrics").context("the gateway's metrics cannot be read")
     }
 
     /// The setting that makes acknowledged writes durable.

@@ -190,7 +190,8 @@ fn delay(arguments: &Arguments) -> Duration {
 
 async fn on_iolite(arguments: &Arguments, without: WithoutWord) -> anyhow::Result<Measured> {
     let (durability, delay) = (arguments.durability, delay(arguments));
-    let cluster = FrontCluster::start(FrontSetup { durability, delay, replicas: 3, without }).await?;
+    let cluster =
+        FrontCluster::start(FrontSetup { durability, delay, replicas: 3, without, second_shard: None }).await?;
     let at = cluster.address();
     let played = play(arguments, Kept::Iolite, &at.url, &at.token).await?;
     let found = iolite::games(at, played.iter().map(|one| one.moves.len()).max().unwrap_or(0)).await?;

@@ -37,6 +37,7 @@ mod queue;
 mod rebase;
 mod redis;
 mod report;
+mod rights;
 mod rows;
 mod run;
 mod schema;

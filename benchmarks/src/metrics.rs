@@ -36,6 +36,12 @@ pub fn number(metrics: &str, name: &str) -> Option<f64> {
     line.and_then(|value| value.parse().ok())
 }
 
+/// The sum of a metric over all its labels.
+pub fn sum(metrics: &str, name: &str) -> f64 {
+    let labelled = metrics.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix('{'));
+    labelled.filter_map(|rest| rest.rsplit(' ').next()?.parse::<f64>().ok()).sum()
+}
+
 /// The class of the running journal.
 pub fn durability(metrics: &str) -> Option<&str> {
     let line = metrics.lines().find_map(|line| line.strip_prefix("iolite_durability{class=\""));
@@ -54,6 +60,7 @@ mod tests {
         assert_eq!(number(TEXT, "x_seconds{quantile=\"0.5\"}"), Some(0.25));
         assert_eq!(number(TEXT, "x_seconds_count"), Some(4.0));
         assert_eq!(number(TEXT, "x_seconds"), None);
+        assert_eq!(sum("m{peer=\"a b\"} 2\nm{peer=\"c\"} 3\nmore{peer=\"c\"} 5\n", "m"), 5.0);
         assert_eq!(durability(TEXT), Some("fsync"));
     }
 }

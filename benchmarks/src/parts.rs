@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-use crate::{diamond, fanout, game, memory, objects, rebase, rows, swiftsocial, views};
+use crate::{diamond, fanout, game, memory, objects, rebase, rights, rows, swiftsocial, views};
 
 #[derive(Args, Debug)]
 pub struct PartArguments {
@@ -36,6 +36,8 @@ enum Part {
     SocialCloud(swiftsocial::CloudArguments),
     /// A side of `object-null`, of Iolite and of `--beside echo,rest`
     NullCall(objects::NullArguments),
+    /// People of `rights`
+    Rights,
     /// The process that calls its own objects in `object-null`
     LocalCall,
     /// The server whose Node is measured in `object-null --from node`
@@ -60,6 +62,7 @@ pub fn run_part(arguments: &PartArguments) -> anyhow::Result<()> {
         Part::RebaseMember(member) => rebase::run_member(member),
         Part::SocialCloud(cloud) => swiftsocial::run_cloud(cloud),
         Part::NullCall(side) => objects::run_null(side.clone()),
+        Part::Rights => rights::run_cast(),
         Part::LocalCall => objects::run_local(),
         Part::NodeCall => objects::run_node(),
     }

@@ -7,8 +7,8 @@ use anyhow::bail;
 use crate::arguments::{AnyWorkload, AppWorkload, Arguments, Workload};
 use crate::peer::Peer;
 use crate::{
-    diamond, fanout, game, measure, memory, objects, queries, queue, rebase, rows, swiftsocial, text, transactions,
-    views,
+    diamond, fanout, game, measure, memory, objects, queries, queue, rebase, rights, rows, swiftsocial, text,
+    transactions, views,
 };
 
 /// Measures a workload and prints the report.
@@ -53,6 +53,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
                 AppWorkload::SyncOverhead => rows::run_overhead(arguments),
                 AppWorkload::Schemes => rows::run_schemes(arguments),
                 AppWorkload::Swiftsocial => swiftsocial::run(arguments),
+                AppWorkload::Rights => rights::run(arguments),
                 AppWorkload::ObjectNull => objects::run(arguments),
                 AppWorkload::ObjectCache => objects::run_cache(arguments),
                 AppWorkload::ObjectFront => objects::run_front(arguments),
@@ -91,11 +92,12 @@ fn of_any_app(arguments: &Arguments) -> Option<&'static str> {
 /// What was asked for that only other apps have.
 fn of_apps_but(arguments: &Arguments, own: Option<AppWorkload>) -> Option<&'static str> {
     use AppWorkload::{
-        Blob, Fanout, Game, ObjectMoves, ObjectNull, Query, Queue, Rebase, RetwisDiamond, Schemes, Swiftsocial,
+        Blob, Fanout, Game, ObjectMoves, ObjectNull, Query, Queue, Rebase, RetwisDiamond, Rights, Schemes, Swiftsocial,
         SyncOverhead, Views,
     };
-    let Arguments { game, diamond, fanout, queries, views, rebase, queue, rows, swiftsocial, objects, .. } = arguments;
-    let all: [(&[AppWorkload], Option<&'static str>); 17] = [
+    let Arguments { game, diamond, fanout, queries, views, rebase, queue, .. } = arguments;
+    let Arguments { rows, swiftsocial, objects, rights, .. } = arguments;
+    let all: [(&[AppWorkload], Option<&'static str>); 18] = [
         (&[Game], game.name_of_any()),
         (&[Game, Views], game.name_of_kill()),
         (&[RetwisDiamond], diamond.name_of_any()),
@@ -113,6 +115,7 @@ fn of_apps_but(arguments: &Arguments, own: Option<AppWorkload>) -> Option<&'stat
         (&[Schemes, SyncOverhead, ObjectMoves], rows.name_of_times()),
         (&[Swiftsocial], swiftsocial.name_of_any()),
         (&[ObjectNull], objects.name_of_any()),
+        (&[Rights], rights.name_of_any()),
     ];
     all.into_iter().find_map(|(apps, name)| name.filter(|_| own.is_none_or(|own| !apps.contains(&own))))
 }
@@ -121,15 +124,16 @@ fn of_apps_but(arguments: &Arguments, own: Option<AppWorkload>) -> Option<&'stat
 fn of_another_app(arguments: &Arguments, workload: AppWorkload) -> Option<&'static str> {
     use AppWorkload::{
         Blob, Fanout, Game, ObjectCache, ObjectFront, ObjectGame, ObjectMoves, ObjectNull, Query, Queue, Rebase,
-        RetwisDiamond, Schemes, Swiftsocial, SyncOverhead, Views,
+        RetwisDiamond, Rights, Schemes, Swiftsocial, SyncOverhead, Views,
     };
     // These start a server of their own, so they may be told to.
-    let starts_its_own = matches!(workload, Views | Blob | SyncOverhead | Schemes | Swiftsocial);
+    let starts_its_own = matches!(workload, Views | Blob | SyncOverhead | Schemes | Swiftsocial | Rights);
     let of_servers = [("--embedded", arguments.embedded && !starts_its_own), ("--target", arguments.target.is_some())];
     let of_servers = of_servers.into_iter().find_map(|(name, is_asked)| is_asked.then_some(name));
     let of_transactions: &[&str] = match workload {
         Game | Fanout | Views | Swiftsocial | ObjectNull => &["--beside"],
         RetwisDiamond => &["--beside", "--keys", "--zipf"],
+        Rights => &["--keys", "--zipf"],
         Query | Rebase | Queue | Blob | SyncOverhead | Schemes | ObjectCache | ObjectFront | ObjectMoves
         | ObjectGame => &[],
     };

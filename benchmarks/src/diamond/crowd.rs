@@ -13,6 +13,7 @@ use super::iolite::{IolitePerson, Tables};
 use super::person::{Course, Person, Tally, live};
 use super::plan::{Kind, Plans};
 use crate::accounting::Pid;
+use crate::child::Address;
 use crate::draws::Zipf;
 use crate::part::{PartProcess, hear, say};
 
@@ -34,7 +35,7 @@ pub struct Crowd {
 /// The system that people use.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Reaches {
-    Iolite { url: String, token: String, tables: Tables },
+    Iolite { at: Address, tables: Tables },
     Http { front: SocketAddr },
 }
 
@@ -95,20 +96,22 @@ pub fn run_crowd() -> anyhow::Result<()> {
     runtime.block_on(async {
         let crowd: Crowd = hear().await?;
         match &crowd.reaches {
-            Reaches::Iolite { url, token, tables } => meet(&crowd, || IolitePerson::connect(url, token, *tables)).await,
-            Reaches::Http { front } => meet(&crowd, || HttpPerson::connect(*front)).await,
+            Reaches::Iolite { at, tables } => {
+                meet(&crowd, |number| IolitePerson::connect(at, *tables, Some(number))).await
+            }
+            Reaches::Http { front } => meet(&crowd, |_| HttpPerson::connect(*front)).await,
         }
     })
 }
 
-async fn meet<P, F>(crowd: &Crowd, connect: impl Fn() -> F) -> anyhow::Result<()>
+async fn meet<P, F>(crowd: &Crowd, connect: impl Fn(u32) -> F) -> anyhow::Result<()>
 where
     P: Person + 'static,
     F: Future<Output = anyhow::Result<P>>,
 {
     let mut people = Vec::new();
-    for _ in 0..crowd.people {
-        people.push(connect().await?);
+    for number in crowd.first..crowd.first + crowd.people {
+        people.push(connect(number).await?);
     }
     say(&Word::Ready)?;
     let Word::Go = hear().await? else { bail!("a crowd begins when it is told to") };

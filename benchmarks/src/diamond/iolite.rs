@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{Context, anyhow};
+use iolite::rights::{Allowed, Change, Rights, TableRules, everybody, new, ops, user};
 use iolite::{CellState, Client, Id, MutationEnd, Mutators, Options, Result, Schema, Transaction, Value, View};
 use serde::{Deserialize, Serialize};
 
@@ -10,9 +11,12 @@ use super::person::{Done, Person, Totals};
 use super::plan::{Kind, Plan, first_followers, first_home, text_of};
 use super::{Level, ListOrder};
 use crate::child::Address;
+use crate::rights::{Guard, of_user};
 
 pub struct IolitePerson {
     client: Client,
+    /// The name of the user, where people are users.
+    name: Option<String>,
 }
 
 /// What every table of the app is.
@@ -20,12 +24,15 @@ pub struct IolitePerson {
 pub struct Tables {
     pub level: Level,
     pub lists: ListOrder,
+    /// Whether people are users, and what guards the tables then. Tweets name the user who wrote them.
+    pub guard: Option<Guard>,
 }
 
 #[derive(Serialize, Deserialize)]
 struct Post {
     user: u32,
     text: String,
+    by: Option<String>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -65,10 +72,17 @@ const READ_AT_ONCE: u32 = 200;
 
 impl Tables {
     pub fn schema(self) -> Schema {
-        let Tables { level, lists } = self;
+        let Tables { level, lists, guard } = self;
+        let by = if guard.is_some() { r#", "by": {"type": "string", "optional": true}"# } else { "" };
         let (isolation, order) = (level.isolation(), lists.word());
         let columns = [
-            ("users", "name", "string", r#""password": {"type": "string", "optional": true}, "joined": {"type": "int", "optional": true}"#.to_owned()),
+            (
+                "users",
+                "name",
+                "string",
+                r#""password": {"type": "string", "optional": true}, "joined": {"type": "int", "optional": true}"#
+                    .to_owned(),
+            ),
             ("site", "name", "string", r#""users": {"type": "counter"}"#.to_owned()),
             (
                 "follows",
@@ -90,7 +104,9 @@ impl Tables {
                 "tweets",
                 "tweet",
                 "id",
-                r#""author": {"type": "int", "optional": true}, "text": {"type": "string", "optional": true}, "likes": {"type": "counter"}"#.to_owned(),
+                format!(
+                    r#""author": {{"type": "int", "optional": true}}, "text": {{"type": "string", "optional": true}}, "likes": {{"type": "counter"}}{by}"#
+                ),
             ),
             ("liked", "user", "int", r#""tweets": {"type": "set", "of": "id"}"#.to_owned()),
         ];
@@ -100,15 +116,42 @@ impl Tables {
         Schema::from_json(&format!(r#"{{"tables": {{{}}}}}"#, tables.join(", ")))
             .expect("the schema of the app is valid")
     }
+
+    /// The rights of these tables, where people are users. Rules look at own columns only: a tweet is by its user, and likes come one by one.
+    pub fn rights(self) -> Option<Rights> {
+        let all = ["users", "site", "follows", "timelines", "tweets", "liked"];
+        if self.guard? == Guard::Open {
+            return Some(all.into_iter().fold(Rights::default(), Rights::open));
+        }
+        let only = |columns: &[(&'static str, Allowed)]| {
+            let columns = columns.iter().map(|(column, allowed)| (*column, vec![allowed.clone()]));
+            TableRules::default().read(everybody()).update(ops(columns))
+        };
+        let [put, insert, append] = [Change::Put, Change::Insert, Change::Append].map(Allowed::all);
+        let like = ops([("likes", vec![Allowed::add(1, 1)])]);
+        let tweets = TableRules::default().read(everybody()).update(like.or(new("by").is(user("sub"))));
+        Some(
+            Rights::default()
+                .table("users", only(&[("password", put.clone()), ("joined", put)]))
+                .table("site", only(&[("users", Allowed::add(1, 1))]))
+                .table("follows", only(&[("followers", insert.clone()), ("following", insert.clone())]))
+                .table("timelines", only(&[("posts", append.clone()), ("home", append)]))
+                .table("liked", only(&[("tweets", insert)]))
+                .table("tweets", tweets),
+        )
+    }
 }
 
 impl IolitePerson {
-    pub async fn connect(url: &str, token: &str, tables: Tables) -> anyhow::Result<IolitePerson> {
+    /// The person of this number; nobody's number is the operator's.
+    pub async fn connect(at: &Address, tables: Tables, number: Option<u32>) -> anyhow::Result<IolitePerson> {
+        let name = tables.guard.and(number).map(|number| format!("person {number}"));
+        let at = name.as_ref().map_or_else(|| at.clone(), |name| of_user(at, name));
         let mutators = Mutators::new().with("post", post).with("follow", follow).with("like", like);
         let mutators = mutators.with("add-user", add_user).with("load", load);
-        let client = Client::connect(url, token, tables.schema(), Options::new().mutators(mutators))?;
+        let client = Client::connect(&at.url, &*at.token, tables.schema(), Options::new().mutators(mutators))?;
         client.online().await.map_err(|state| anyhow!("the server does not let the client in: {state:?}"))?;
-        Ok(IolitePerson { client })
+        Ok(IolitePerson { client, name })
     }
 
     async fn call(&self, plan: &Plan) -> anyhow::Result<()> {
@@ -117,7 +160,9 @@ impl IolitePerson {
                 self.client.read(View::Confirmed, move |tx| timeline(tx, user)).await?;
                 return Ok(());
             }
-            Plan::PostTweet { user, text } => self.client.mutate("post", &Post { user, text })?,
+            Plan::PostTweet { user, text } => {
+                self.client.mutate("post", &Post { user, text, by: self.name.clone() })?
+            }
             Plan::Follow { user, follower } => self.client.mutate("follow", &Follow { user, follower })?,
             Plan::AddUser { name } => self.client.mutate("add-user", &NewUser { name })?,
             Plan::Like { user, tweet } => self.client.mutate("like", &Like { user, tweet })?,
@@ -159,7 +204,7 @@ impl Person for IolitePerson {
 pub async fn prepare(at: &Address, tables: Tables, users: u32, seed: u64) -> anyhow::Result<()> {
     let mut loaders = Vec::new();
     for number in 0..LOADERS {
-        let person = IolitePerson::connect(&at.url, &at.token, tables).await?;
+        let person = IolitePerson::connect(at, tables, None).await?;
         let share = |number: u32| (u64::from(users) * u64::from(number) / u64::from(LOADERS)) as u32;
         loaders.push(tokio::spawn(load_share(person, share(number), share(number + 1), users, seed)));
     }
@@ -186,7 +231,7 @@ async fn load_share(person: IolitePerson, from: u32, to: u32, all: u32, seed: u6
 
 /// What a fresh session finds.
 pub async fn totals(at: &Address, tables: Tables, users: u32) -> anyhow::Result<Totals> {
-    let person = IolitePerson::connect(&at.url, &at.token, tables).await?;
+    let person = IolitePerson::connect(at, tables, None).await?;
     let counted = person.client.read(View::Confirmed, |tx| tx.counter("site", "all", "users")).await?;
     let mut totals = Totals { users: *counted, ..Totals::default() };
     for from in (0..users).step_by(READ_AT_ONCE as usize) {
@@ -217,11 +262,14 @@ fn timeline(tx: &mut Transaction<'_>, user: u32) -> Result<Vec<String>> {
     texts.into_iter().collect()
 }
 
-fn post(tx: &mut Transaction<'_>, Post { user, text }: Post) -> Result<()> {
+fn post(tx: &mut Transaction<'_>, Post { user, text, by }: Post) -> Result<()> {
     let followers = followers(tx, user)?;
     let tweet = tx.new_id();
     tx.set("tweets", tweet, "author", i64::from(user))?;
     tx.set("tweets", tweet, "text", text)?;
+    if let Some(by) = by {
+        tx.set("tweets", tweet, "by", by)?;
+    }
     tx.append("timelines", i64::from(user), "posts", tweet)?;
     followers.into_iter().try_for_each(|follower| tx.append("timelines", follower, "home", tweet))
 }
@@ -292,14 +340,43 @@ fn followers(tx: &mut Transaction<'_>, user: u32) -> Result<Vec<i64>> {
 
 #[cfg(test)]
 mod tests {
+    use iolite::Table;
+    use iolite::rights::{RightsTest, update};
+    use iolite::table::{Counter, Operation};
+
     use super::*;
+
+    /// As much of the table as the test writes.
+    #[derive(Table)]
+    #[table(name = "tweets", live)]
+    struct Tweet {
+        #[key]
+        tweet: Id,
+        by: Option<String>,
+        likes: Counter,
+    }
+
+    #[test]
+    fn a_tweet_is_by_its_user_and_likes_come_one_by_one() -> anyhow::Result<()> {
+        let tables = Tables { level: Level::Rc, lists: ListOrder::Commit, guard: Some(Guard::Rules) };
+        let (schema, rights) = (tables.schema(), tables.rights().context("people are users")?);
+        let test = RightsTest::new(&schema, &rights)?;
+        let person = test.user("person 1");
+        let by = |name: &str| update(Tweet::BY, tweet_of(1), Operation::Put(name.into()));
+        let likes = |count| update(Tweet::LIKES, tweet_of(1), Operation::Add(count));
+        person.may(by("person 1"))?;
+        person.may_not(by("person 2"))?;
+        person.may(likes(1))?;
+        person.may_not(likes(2))?;
+        Ok(())
+    }
 
     #[test]
     fn tables_are_of_the_level_and_lists_of_the_order_that_are_asked_for() {
         for (level, lists) in
             [(Level::Rc, ListOrder::Commit), (Level::Si, ListOrder::Strict), (Level::Ss, ListOrder::Commit)]
         {
-            let schema = Tables { level, lists }.schema().to_json();
+            let schema = Tables { level, lists, guard: None }.schema().to_json();
             assert_eq!(schema.matches(&format!("\"isolation\":\"{}\"", level.isolation())).count(), 6, "{schema}");
             assert_eq!(schema.matches(&format!("\"order\":\"{}\"", lists.word())).count(), 2, "{schema}");
         }

@@ -99,7 +99,7 @@ struct Table {
 impl Table {
     async fn start(arguments: &Arguments) -> anyhow::Result<Table> {
         let (durability, delay) = (arguments.durability, delay(arguments));
-        let setup = FrontSetup { durability, delay, replicas: 3, without: WithoutWord::Nothing };
+        let setup = FrontSetup { durability, delay, replicas: 3, without: WithoutWord::Nothing, second_shard: None };
         let cluster = FrontCluster::with_gateways(setup, GATEWAYS).await?;
         let urls: Vec<String> = cluster.addresses().iter().map(|address| address.url.clone()).collect();
         let token = cluster.address().token.clone();

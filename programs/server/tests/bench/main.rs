@@ -2,6 +2,7 @@
 
 mod beside;
 mod killed_game;
+mod rights;
 mod rows;
 mod swiftsocial;
 mod views;
