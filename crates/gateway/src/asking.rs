@@ -8,11 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use iolite_access::User;
-use iolite_rights::{Judge, Judgement, Needs, Right};
+use iolite_rights::{Judge, Judgement, Right};
 use iolite_values::ObjectName;
 
 use crate::Gateway;
-use crate::following::sets::{Looked, SetUser};
+use crate::following::sets::SetUser;
 use crate::interface::{AccessNews, Output};
 
 /// Names a question. Chosen by the host, and not used again.
@@ -33,6 +33,8 @@ pub struct AskRight {
 /// The questions that wait for sets, and the answers that are followed.
 #[derive(Debug, Default)]
 pub struct Asking {
+    /// Asked while the store was away.
+    early: BTreeMap<RightId, AskRight>,
     waiting: BTreeMap<RightId, AskRight>,
     followed: BTreeSet<RightId>,
 }
@@ -47,7 +49,8 @@ impl Asking {
 impl Gateway {
     pub(crate) fn on_ask_right(&mut self, id: RightId, ask: AskRight) {
         if !self.home.is_serving() {
-            return self.tell_right(id, false);
+            self.asking.early.insert(id, ask);
+            return;
         }
         let Some(rights) = self.catalog.rights() else {
             // A yes that rests on there being no rights is withdrawn when there are some.
@@ -55,12 +58,8 @@ impl Gateway {
             self.asking.followed.extend(may.then_some(id));
             return self.tell_right(id, may);
         };
-        let looked = Looked::new(&self.sets, self.catalog.schema());
-        // No rule of a class looks at the time.
-        let (schema, claims) = (self.catalog.schema(), &ask.user.claims);
-        let judge = Judge { rights, schema, claims, now_ms: 0, rows: &looked };
-        let judgement = judge.object(&ask.object, ask.right, ask.method.as_deref());
-        let rests = looked.into_needs();
+        let judged = |judge: &Judge<'_>| judge.object(&ask.object, ask.right, ask.method.as_deref());
+        let (judgement, mut rests) = self.judge_by_sets(rights, &ask.user.claims, judged);
         match judgement {
             Judgement::Allowed(_) => {
                 self.asking.followed.insert(id);
@@ -69,15 +68,22 @@ impl Gateway {
             }
             Judgement::Denied(_) => self.deny_right(id),
             Judgement::Needs(needs) => {
-                let needs = needs.into_sets(schema);
+                let needs = needs.into_sets(self.catalog.schema());
                 if needs.sets.iter().any(|set| self.sets.is_too_large(set)) {
                     return self.deny_right(id);
                 }
                 self.asking.waiting.insert(id, ask);
-                self.need_sets(
-                    SetUser::Asker(id),
-                    &Needs { sets: rests.sets.into_iter().chain(needs.sets).collect(), ..Needs::default() },
-                );
+                rests.add(needs);
+                self.need_sets(SetUser::Asker(id), &rests);
+            }
+        }
+    }
+
+    /// The store is there, perhaps: answers what was asked while it was not.
+    pub(crate) fn ask_early_rights(&mut self) {
+        if self.home.is_serving() {
+            for (id, ask) in std::mem::take(&mut self.asking.early) {
+                self.on_ask_right(id, ask);
             }
         }
     }
@@ -91,6 +97,7 @@ impl Gateway {
 
     /// Forgets a question that nobody waits for, and whose answer nobody rests on.
     pub(crate) fn on_forget_right(&mut self, id: RightId) {
+        self.asking.early.remove(&id);
         self.asking.waiting.remove(&id);
         self.asking.followed.remove(&id);
         self.leave_sets(SetUser::Asker(id));
@@ -104,7 +111,7 @@ impl Gateway {
         }
     }
 
-    /// There are other rights, or another history of the store. What waits is asked anew, or answered with a no.
+    /// There are other rights, or another history of the store. What waits is asked anew.
     pub(crate) fn withdraw_rights(&mut self) {
         for id in self.asking.followed.iter().copied().collect::<Vec<_>>() {
             self.withdraw_right(id);

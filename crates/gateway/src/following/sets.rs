@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use iolite_machine::Now;
-use iolite_rights::{Needs, RowName, Rows};
+use iolite_rights::{Claims, Judge, Needs, Rights, RowName, Rows};
 use iolite_store::{Commit, ReadLimit, ReadReply, Request, RequestId, TooOld};
 use iolite_values::{Interest, Query, Row, RowKey, Schema, Write};
 use iolite_wire::message::SubscriptionId;
@@ -150,14 +150,14 @@ impl KeySets {
 }
 
 /// The sets, for one judgement, which notes on what it rests.
-pub struct Looked<'a> {
+struct Looked<'a> {
     sets: &'a KeySets,
     schema: &'a Schema,
     at: RefCell<BTreeSet<Arc<Query>>>,
 }
 
 impl<'a> Looked<'a> {
-    pub fn new(sets: &'a KeySets, schema: &'a Schema) -> Looked<'a> {
+    fn new(sets: &'a KeySets, schema: &'a Schema) -> Looked<'a> {
         Looked { sets, schema, at: RefCell::default() }
     }
 
@@ -168,7 +168,7 @@ impl<'a> Looked<'a> {
     }
 
     /// The sets by which it was judged.
-    pub fn into_needs(self) -> Needs {
+    fn into_needs(self) -> Needs {
         Needs { sets: self.at.into_inner(), ..Needs::default() }
     }
 }
@@ -191,6 +191,20 @@ fn target_of(number: SubscriptionId) -> Target {
 }
 
 impl Gateway {
+    /// Asks a judge that knows the rows of sets, as of the feed's position. Returns its answer, and the sets that this rests on. No rule whose answer is
+    /// followed looks at the time.
+    pub(crate) fn judge_by_sets<T>(
+        &self,
+        rights: &Rights,
+        claims: &Claims,
+        ask: impl FnOnce(&Judge<'_>) -> T,
+    ) -> (T, Needs) {
+        let looked = Looked::new(&self.sets, self.catalog.schema());
+        let judge = Judge { rights, schema: self.catalog.schema(), claims, now_ms: 0, rows: &looked };
+        let answer = ask(&judge);
+        (answer, looked.into_needs())
+    }
+
     /// Somebody rests on these sets from now on.
     pub(crate) fn need_sets(&mut self, user: SetUser, needs: &Needs) {
         for query in &needs.sets {

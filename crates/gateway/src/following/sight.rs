@@ -9,12 +9,12 @@ use std::sync::Arc;
 
 use iolite_access::{Identity, User};
 use iolite_machine::Now;
-use iolite_rights::{Effective, Judge, Judgement, LogRights, Needs, Right, Rights, TableRights};
+use iolite_rights::{Effective, Judgement, LogRights, Needs, Right, Rights, TableRights};
 use iolite_values::{Interest, KeyRange, LogCheckpoint, LogId, LogPages, Query, Schema, TableId};
 use iolite_wire::message::{Declination, First, Subscribe, SubscriptionId};
 
 use crate::following::load::LoadId;
-use crate::following::sets::{Looked, SetUser};
+use crate::following::sets::SetUser;
 use crate::gateway::target;
 use crate::sessions::farewell::Farewell;
 use crate::sessions::session::{Flow, Standing};
@@ -92,11 +92,7 @@ impl Gateway {
         if of_log(&log.name) == Some(&LogRights::Open) {
             return (Sight::All, Needs::default());
         }
-        let looked = Looked::new(&self.sets, schema);
-        // No rule "join" looks at the time.
-        let judge = Judge { rights, schema, claims: &user.claims, now_ms: 0, rows: &looked };
-        let judgement = judge.log(&log, None);
-        let rests = looked.into_needs();
+        let (judgement, rests) = self.judge_by_sets(rights, &user.claims, |judge| judge.log(&log, None));
         match judgement {
             Judgement::Allowed(_) => (Sight::Part(interest.clone()), rests),
             Judgement::Denied(denial) => (Sight::Declined(Declination::Denied(denial.to_string())), rests),
@@ -117,11 +113,7 @@ impl Gateway {
     }
 
     fn sight_by_sets(&self, rights: &Rights, user: &User, interest: &Interest, query: &Query) -> (Sight, Needs) {
-        let looked = Looked::new(&self.sets, self.catalog.schema());
-        // No read rule looks at the time.
-        let judge = Judge { rights, schema: self.catalog.schema(), claims: &user.claims, now_ms: 0, rows: &looked };
-        let effective = judge.effective(query);
-        let rests = looked.into_needs();
+        let (effective, rests) = self.judge_by_sets(rights, &user.claims, |judge| judge.effective(query));
         let sight = match effective {
             Effective::True => Sight::Part(interest.clone()),
             Effective::False => Sight::Part(nothing_of(query)),

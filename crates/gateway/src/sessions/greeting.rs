@@ -97,6 +97,7 @@ impl Gateway {
         for id in self.held.clone() {
             self.try_open(now, id);
         }
+        self.ask_early_rights();
     }
 
     /// Opens a held session if nothing is in its way any more.

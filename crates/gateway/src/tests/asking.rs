@@ -107,6 +107,23 @@ fn new_rights_withdraw_every_answer() {
     assert_eq!(answers(&mut world), [may(2, false)]);
 }
 
+/// A store that starts again denies nobody anything.
+#[test]
+fn what_is_asked_while_the_store_is_away_is_answered_when_it_is_there() {
+    let mut world = World::starting(Broken::Nothing);
+    ask(&mut world, 1, "ann", "List", Right::Call);
+    assert_eq!(answers(&mut world), []);
+    world.store_comes();
+    assert!(answers(&mut world).contains(&may(1, true)));
+    let mut world = self::world();
+    ask(&mut world, 1, "ann", "List", Right::Call);
+    assert_eq!(answers(&mut world), [may(1, true)]);
+    world.store_comes();
+    ask(&mut world, 2, "ann", "List", Right::Call);
+    let heard = answers(&mut world);
+    assert!(heard.contains(&AccessNews::RightWithdrawn(RightId(1))) && heard.contains(&may(2, true)), "{heard:?}");
+}
+
 /// Users may do everything while nobody has said what they may.
 #[test]
 fn without_rights_users_may_everything_until_there_are_some() {

@@ -8,15 +8,19 @@ import { Operand } from "./operand.js";
 import { type Ops, opsOf } from "./ops.js";
 import { type Rows, rowsOf } from "./rows.js";
 
-/** All rules have these but those of reading tables. */
+/** All rules have this but those of reading tables. */
 interface Beside<T extends Tables> {
   /** Rows before the transaction, by their whole primary keys. */
   readonly at: Rows<T>;
+}
+
+/** Rules whose answer is for one transaction, and is not kept. */
+interface AtOneTime<T extends Tables> extends Beside<T> {
   /** The gateway's time, in milliseconds since 1970. */
   readonly now: Operand<"number">;
 }
 
-interface Written<T extends Tables> extends Beside<T> {
+interface Written<T extends Tables> extends AtOneTime<T> {
   /** Rows with what the transaction writes. */
   readonly after: Rows<T>;
 }
@@ -60,7 +64,7 @@ export interface JoinScene<T extends Tables> extends Beside<T> {
   readonly key: Operand<any>;
 }
 
-export interface RunScene<T extends Tables> extends JoinScene<T> {
+export interface RunScene<T extends Tables> extends JoinScene<T>, AtOneTime<T> {
   /** The name of the operation. */
   readonly operation: Operand<"string">;
 }
@@ -101,7 +105,7 @@ export function tableScene(tables: Tables, name: string, table: AnyTable, right:
 export function logScene(tables: Tables, name: string, table: AnyTable, right: string): object {
   const [first = ""] = keyOf(table);
   const key = new Operand("key", shapeOf(columnOf(name, table, first))?.scalar, "key");
-  return { key, at: rowsOf(tables, "at"), now: NOW, ...(right === "run" ? { operation: part("operation", "operation") } : {}) };
+  return { key, at: rowsOf(tables, "at"), ...(right === "run" ? { now: NOW, operation: part("operation", "operation") } : {}) };
 }
 
 /** @internal The scene of a rule of a class of objects. */
@@ -110,7 +114,6 @@ export function objectScene(tables: Tables, right: string): object {
     className: part("class", "className"),
     id: part("objectId", "id"),
     at: rowsOf(tables, "at"),
-    now: NOW,
     ...(right === "call" ? { method: part("method", "method") } : {}),
   };
 }
