@@ -348,7 +348,8 @@ impl ObjectServer {
             Ok(may) => return self.server.handle(now, ServerInput::May(waits, may)),
             Err(user) => user,
         };
-        let (id, before) = self.door.asks.begin(waits, (session, object.clone(), right.clone()));
+        let asked = self.door.asks.begin(waits, (session, object.clone(), right.clone()));
+        let Some((id, before)) = asked else { return };
         let forget = before.map(Input::ForgetRight);
         let ask = Input::AskRight(id, Box::new(question(user, object, right)));
         self.outputs.extend(forget.into_iter().chain([ask]).map(ObjectOutput::Gateway));
@@ -412,7 +413,7 @@ impl Machine for ObjectServer {
                 }
             }
             ObjectInput::May(id, may) => {
-                if let Some(waits) = self.door.asks.answered(id, may) {
+                for waits in self.door.asks.answered(id, may) {
                     self.server.handle(now, ServerInput::May(waits, may));
                 }
             }

@@ -15,30 +15,40 @@ pub(super) type Asked = (SessionId, ObjectName, Right);
 #[derive(Debug, Default)]
 pub(super) struct Asks {
     last: u64,
-    /// Questions without an answer, and who waits.
-    waiting: BTreeMap<RightId, MayId>,
+    /// Questions without an answer, and all who wait.
+    waiting: BTreeMap<RightId, Vec<MayId>>,
     asked: BTreeMap<RightId, Asked>,
     names: BTreeMap<Asked, RightId>,
 }
 
 impl Asks {
-    /// A new question, and the one before about the same, whose answer nobody rests on any more.
-    pub fn begin(&mut self, waits: MayId, asked: Asked) -> (RightId, Option<RightId>) {
+    /// A new question, and the one before about the same, whose answer nobody rests on any more. None: the same is asked already, and its answer is waited
+    /// for.
+    pub fn begin(&mut self, waits: MayId, asked: Asked) -> Option<(RightId, Option<RightId>)> {
+        if let Some(all) = self.names.get(&asked).and_then(|id| self.waiting.get_mut(id)) {
+            all.push(waits);
+            return None;
+        }
         self.last += 1;
         let id = RightId(self.last);
-        self.waiting.insert(id, waits);
+        self.waiting.insert(id, vec![waits]);
         self.asked.insert(id, asked.clone());
         let before = self.names.insert(asked, id);
         before.iter().for_each(|before| drop(self.asked.remove(before)));
-        (id, before)
+        Some((id, before))
     }
 
-    /// Takes an answer. Returns who waits for it.
-    pub fn answered(&mut self, id: RightId, may: bool) -> Option<MayId> {
+    /// Takes an answer. Returns all who wait for it.
+    pub fn answered(&mut self, id: RightId, may: bool) -> Vec<MayId> {
         if !may {
             self.withdrawn(id);
         }
-        self.waiting.remove(&id)
+        self.waiting.remove(&id).unwrap_or_default()
+    }
+
+    #[cfg(test)]
+    pub fn clone_of_waiting(&self, id: RightId) -> Vec<MayId> {
+        self.waiting.get(&id).cloned().unwrap_or_default()
     }
 
     /// The gateway follows an answer no more. Returns what it was about.

@@ -239,6 +239,9 @@ fn the_gateway_is_asked_once_for_a_call_of_a_user_and_again_when_its_yes_is_with
         asked(objects)
     };
     let (first, _) = call(&mut objects, 1);
+    assert_eq!(call(&mut objects, 9), (Vec::new(), Vec::new()), "the same is asked already");
+    let waits = objects.door.asks.clone_of_waiting(first[0]);
+    assert_eq!(waits, [MayId(1), MayId(9)], "both hear the answer");
     objects.handle(NOW, ObjectInput::May(first[0], true));
     objects.handle(NOW, ObjectInput::Withdrawn(first[0]));
     let (again, forgotten) = call(&mut objects, 2);
