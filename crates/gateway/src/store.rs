@@ -303,7 +303,9 @@ impl Gateway {
             (Purpose::Heads, Reply::ReadAt(reply)) => self.on_heads(id, reply.ok()),
             (Purpose::LastPage, Reply::ReadAt(reply)) => self.on_last_page(id, reply.ok()),
             (Purpose::Submit { client, lane, counter }, Reply::Commit(reply)) => {
-                self.on_commit_reply(now, client, lane, counter, &reply);
+                if !self.judges_again(now, (client, lane), &reply) {
+                    self.on_commit_reply(now, client, lane, counter, &reply);
+                }
             }
             (Purpose::Load { session, load }, Reply::ReadAt(reply)) => self.on_rows(now, session, load, id, reply),
             (Purpose::Load { session, load }, Reply::Changes(reply)) => self.on_commits(now, session, load, id, reply),

@@ -96,7 +96,7 @@ impl Gateway {
             Some(Answer::Allowed(transaction)) => self.commit_judged(client, lane, transaction),
             Some(Answer::Conflict) => {
                 let reply = CommitReply::Conflict { at_least: case.at() };
-                self.answer_submission(now, client, lane, counter, &reply);
+                self.on_commit_reply(now, client, lane, counter, &reply);
             }
             Some(Answer::Denied(reason)) => self.deny(now, client, lane, reason),
         }
@@ -274,7 +274,7 @@ impl Gateway {
                 self.judging.cases.remove(&(client, lane));
                 self.give_up(open);
                 let at_least = low_watermark.max(self.position());
-                self.answer_submission(now, client, lane, counter, &CommitReply::Conflict { at_least });
+                self.on_commit_reply(now, client, lane, counter, &CommitReply::Conflict { at_least });
             }
         }
     }

@@ -112,21 +112,8 @@ impl Gateway {
         self.hand_over(now, client, lane);
     }
 
+    /// Tells a client what became of a mutation, if it is not to be judged again ([`Gateway::judges_again`]).
     pub(crate) fn on_commit_reply(
-        &mut self,
-        now: Now,
-        client: ClientId,
-        lane: LaneNumber,
-        counter: Counter,
-        reply: &CommitReply,
-    ) {
-        if !self.judges_again(now, (client, lane), reply) {
-            self.answer_submission(now, client, lane, counter, reply);
-        }
-    }
-
-    /// Tells a client what became of a mutation.
-    pub(crate) fn answer_submission(
         &mut self,
         now: Now,
         client: ClientId,

@@ -6,7 +6,7 @@ use iolite_rights::{
 };
 use iolite_values::{ObjectName, Schema};
 
-use super::rights::{create, delete, deploy_beside};
+use super::rights::{create, delete, deploy_beside, ruled};
 use super::world::*;
 use crate::{AccessNews, AskRight, Broken, Input, RightId};
 
@@ -28,10 +28,7 @@ fn rules() -> Rights {
 }
 
 fn world() -> World {
-    let mut world = World::starting(Broken::Nothing);
-    world.store_comes();
-    world.answer_all();
-    deploy_beside(&mut world, schema(), &rules());
+    let mut world = ruled(settings_of(Broken::Nothing), schema(), &rules());
     world.commit(vec![create("members", &["l".into(), "ann".into()])]);
     world.access.clear();
     world

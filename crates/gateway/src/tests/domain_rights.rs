@@ -8,7 +8,7 @@ use iolite_values::{
 };
 use iolite_wire::message::{FromClient, Submit, Verdict};
 
-use super::rights::{come_with, create, delete, denial, deploy_beside, name, verdict};
+use super::rights::{come_with, create, delete, denial, name, ruled, verdict};
 use super::world::*;
 use crate::Broken;
 
@@ -41,10 +41,7 @@ fn rules() -> Rights {
 
 /// Sessions 1 and 2 are Ann's and Ben's. Ann is a member.
 fn world() -> World {
-    let mut world = World::starting(Broken::Nothing);
-    world.store_comes();
-    world.answer_all();
-    deploy_beside(&mut world, schema(), &rules());
+    let mut world = ruled(settings_of(Broken::Nothing), schema(), &rules());
     world.commit(member());
     for (session, name) in [(1, "ann"), (2, "ben")] {
         come_with(&mut world, session, Some(name), &schema());

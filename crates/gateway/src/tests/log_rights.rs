@@ -9,7 +9,7 @@ use iolite_values::{
 use iolite_wire::logs::LogEntry;
 use iolite_wire::message::{Advance, Declination, FromClient, FromGateway, Submit, Verdict};
 
-use super::rights::{come_with, create, delete, denial, deploy_beside, verdict};
+use super::rights::{come_with, create, delete, denial, ruled, verdict};
 use super::world::*;
 use crate::Broken;
 
@@ -34,10 +34,7 @@ fn rules() -> Rights {
 
 /// Ann is a member of room 1, and has session 1. Session 2 is eve's.
 fn world_of(rights: &Rights) -> World {
-    let mut world = World::starting(Broken::Nothing);
-    world.store_comes();
-    world.answer_all();
-    deploy_beside(&mut world, schema(), rights);
+    let mut world = ruled(settings_of(Broken::Nothing), schema(), rights);
     world.commit(vec![member("ann")]);
     for (session, name) in [(1, "ann"), (2, "eve")] {
         come_with(&mut world, session, Some(name), &schema());

@@ -47,10 +47,7 @@ pub(super) fn world() -> World {
 }
 
 fn world_of(broken: Broken, rights: &Rights) -> World {
-    let mut world = World::with(Settings { broken, ..settings_of(broken) });
-    world.store_comes();
-    world.answer_all();
-    deploy(&mut world, rights);
+    let mut world = ruled(settings_of(broken), schema_of_rooms(), rights);
     world.commit(vec![create("rooms", &[1.into()]), put_in("rooms", &[1.into()], "owner", "ann")]);
     world.commit(vec![create("members", &[1.into(), "ann".into()])]);
     world.commit(note(5, 1, "ann"));
@@ -59,6 +56,15 @@ fn world_of(broken: Broken, rights: &Rights) -> World {
 
 pub fn schema_of_rooms() -> Schema {
     Schema::from_json(ROOMS).expect("a good schema")
+}
+
+/// A gateway whose store has a schema with rights.
+pub fn ruled(settings: Settings, schema: Schema, rights: &Rights) -> World {
+    let mut world = World::with(settings);
+    world.store_comes();
+    world.answer_all();
+    deploy_beside(&mut world, schema, rights);
+    world
 }
 
 pub fn deploy(world: &mut World, rights: &Rights) {

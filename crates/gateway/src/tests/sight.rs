@@ -12,7 +12,7 @@ use iolite_wire::message::{
 };
 
 use super::fake_store::STORE;
-use super::rights::{come, create, delete, deploy, name, note, put_in, schema_of_rooms};
+use super::rights::{come, create, delete, deploy, name, note, put_in, ruled, schema_of_rooms};
 use super::world::*;
 use crate::{Broken, limits};
 
@@ -30,10 +30,7 @@ fn world() -> World {
 }
 
 fn world_of(broken: Broken) -> World {
-    let mut world = World::starting(broken);
-    world.store_comes();
-    world.answer_all();
-    deploy(&mut world, &rules());
+    let mut world = ruled(settings_of(broken), schema_of_rooms(), &rules());
     world.commit(note(5, 1, "ann"));
     world.commit(note(6, 2, "bob"));
     world.commit(vec![member(1, "ann")]);
