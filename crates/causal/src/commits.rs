@@ -155,6 +155,13 @@ impl<A: Copy + Ord> Commits<A> {
         changed
     }
 
+    /// For a simulation: the reads by which a commit was judged count no more.
+    pub fn forget_judged(&mut self, asker: A) {
+        if let Some(open) = self.open.get_mut(&asker) {
+            (open.judged, open.changed) = (Judged::default(), None);
+        }
+    }
+
     /// The askers of those that are open.
     pub fn askers(&self) -> impl Iterator<Item = A> {
         self.open.keys().copied()

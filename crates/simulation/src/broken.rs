@@ -61,6 +61,7 @@ pub enum Broken {
     ShipFromHistory,
     AcknowledgeEarly,
     LetInBehind,
+    RepeatUnjudged,
     ServeBeforeCommit,
     IgnoreEpoch,
     ResendOnReconnect,
@@ -111,7 +112,7 @@ struct Variant {
 }
 
 /// All that can be taken out, in the order in which they are listed.
-const VARIANTS: [Variant; 59] = [
+const VARIANTS: [Variant; 60] = [
     Variant {
         broken: Broken::SkipReadValidation,
         name: "skip-read-validation",
@@ -422,6 +423,14 @@ const VARIANTS: [Variant; 59] = [
         name: "acknowledge-early",
         rule: "what clients acknowledged is passed on when the mark that says it has come, and not once everything before it is here",
         place: Where::Centre(BrokenCentre::AcknowledgeEarly),
+        needs: Needs::Centres,
+        seeds: Some(1..=60),
+    },
+    Variant {
+        broken: Broken::RepeatUnjudged,
+        name: "repeat-unjudged",
+        rule: "a data centre repeats what conflicted with a change of rights, without what it was judged by",
+        place: Where::Centre(BrokenCentre::RepeatUnjudged),
         needs: Needs::Centres,
         seeds: Some(1..=60),
     },
