@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use iolite_store::{Commit, CommitReply, Completion, Refusal, Reply, Request};
-use iolite_values::{Attempt, Decision, Level, Read, Timestamp, Transaction, TransactionId, Write};
+use iolite_values::{Attempt, ColumnId, Decision, Level, Read, Timestamp, Transaction, TransactionId, Write};
 use iolite_wire::centres::{OutboxEntry, Place};
 use iolite_wire::limits::OUTBOX_ENTRY;
 
@@ -48,10 +48,13 @@ pub struct Judged {
 }
 
 impl Judged {
-    /// When a commit is later and changes a row of what was read, perhaps.
+    /// When a commit is later and changes something of what was read, perhaps. Whether a row is there changes all of its cells.
     fn changed_by(&self, commit: &Commit) -> Option<Timestamp> {
         let is_of = |read: &Read, write: &Write| match read {
-            Read::Cell { cell, element: _ } => (cell.table, &cell.row) == (write.cell.table, &write.cell.row),
+            Read::Cell { cell, element: _ } => {
+                let is_same_row = (cell.table, &cell.row) == (write.cell.table, &write.cell.row);
+                is_same_row && [cell.column, ColumnId::ROW].contains(&write.cell.column)
+            }
             Read::Range { table, range } => *table == write.cell.table && range.contains(&write.cell.row),
             Read::Query(query) => query.table == write.cell.table && query.keys.contains(&write.cell.row),
         };

@@ -432,7 +432,7 @@ const VARIANTS: [Variant; 60] = [
         rule: "a data centre repeats what conflicted with a change of rights, without what it was judged by",
         place: Where::Centre(BrokenCentre::RepeatUnjudged),
         needs: Needs::Centres,
-        seeds: Some(1..=60),
+        seeds: Some(6..=60),
     },
     Variant {
         broken: Broken::LetInBehind,

@@ -159,7 +159,7 @@ fn effects_are_judged_by_whoever_made_the_row_and_by_rows_that_merge() {
     assert!(denial(&ended(&mut world, 1, 3, 1, post(1, 3, None))).contains("rule \"update\""));
 }
 
-/// What this data centre has, and others do not have yet, is held back from its clients. They go on all the same.
+/// Clients go on although their gateway holds back from them all that other data centres do not have yet.
 #[test]
 fn in_a_group_effects_are_judged_as_of_what_their_client_has_committed_here() {
     let mut world = in_group();

@@ -136,8 +136,8 @@ pub fn check(history: &History, stores: &[Commits]) -> Result<(), Violation> {
             let speaker = history.rights.speaker(completed.transaction.client);
             let Some(Speaker::User(me)) = speaker.filter(|_| !rows.is_empty()) else { continue };
             let after = before.rows(notes());
-            let is_mine = |key: &&RowKey| after.iter().any(|(own, row)| own == *key && author(row) == Some(me.name()));
-            if was_guest.contains(&guest(me)) && rows.iter().all(|key| is_mine(&key)) {
+            let is_mine = |key: &RowKey| after.iter().any(|(own, row)| own == key && author(row) == Some(me.name()));
+            if was_guest.contains(&guest(me)) && rows.iter().all(|key| is_mine(key)) {
                 allowed.insert(completed.transaction);
             } else {
                 denied.insert(completed.transaction, (me, *at));

@@ -20,7 +20,7 @@ const COMES_BACK: [u64; 4] = [300, 60, 10, 120];
 /// How many calls of an operator, and of users, are about guests, in thousandths.
 const GUESTS_OF_OPERATOR: u64 = 700;
 const GUESTS_OF_USERS: u64 = 500;
-/// Nothing changes by it.
+/// Between two deployments, of which the later ones change nothing.
 const DEPLOY_AGAIN: Moment = 1_000_000_000;
 
 impl World {

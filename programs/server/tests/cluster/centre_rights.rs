@@ -73,7 +73,7 @@ async fn notes(client: &Client, wanted: &[&str]) {
         .expect("it is read");
 }
 
-/// What was allowed where it was taken stands, and is confirmed although the removal is older elsewhere. What comes after the removal is denied.
+/// A note that was allowed where it was taken stands, and is confirmed although the removal is older elsewhere. A note after the removal is denied.
 #[tokio::test]
 async fn who_is_removed_elsewhere_writes_until_the_removal_comes() {
     let folder = Folder::new("centre-rights");
