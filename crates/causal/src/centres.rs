@@ -42,6 +42,8 @@ pub struct Centres {
     forgotten: BTreeSet<RequestId>,
     purposes: BTreeMap<u64, Purpose>,
     own_requests: u64,
+    /// Reads as of a moment that the feed has not reached: of what a client of the gateway has committed just now.
+    early: BTreeMap<RequestId, (Timestamp, Request)>,
     names: OwnNames,
     holding: Option<Holding>,
     /// Why no client is served, as it was told.
@@ -91,6 +93,7 @@ impl Centres {
             forgotten: BTreeSet::new(),
             purposes: BTreeMap::new(),
             own_requests: 0,
+            early: BTreeMap::new(),
             names: OwnNames::default(),
             holding: None,
             lost: None,
@@ -148,12 +151,29 @@ impl Centres {
         }
         match causal_of(request) {
             Ok(commit) => self.on_commit(number, commit),
+            Err(read @ Request::ReadAt { at, .. }) if self.is_early(at) => drop(self.early.insert(number, (at, read))),
             Err(other) => self.emit(Output::Request(number, other)),
         }
     }
 
+    fn is_early(&self, at: Timestamp) -> bool {
+        matches!(&self.stage, Stage::Running(running) if running.position < at)
+    }
+
+    /// Asks the store what it can be asked now.
+    fn ask_early(&mut self) {
+        let due: Vec<RequestId> =
+            self.early.iter().filter(|(_, (at, _))| !self.is_early(*at)).map(|(number, _)| *number).collect();
+        for number in due {
+            if let Some((_, request)) = self.early.remove(&number) {
+                self.emit(Output::Request(number, request));
+            }
+        }
+    }
+
     fn on_give_up(&mut self, asked: RequestId) {
-        if let Some(number) = self.asking.give_up(Asker::Front(asked)) {
+        let Some(number) = self.asking.give_up(Asker::Front(asked)) else { return };
+        if self.early.remove(&number).is_none() {
             self.emit(Output::GiveUp(number));
         }
     }

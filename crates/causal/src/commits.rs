@@ -1,13 +1,14 @@
 //! Commits that append to the outbox.
 //!
-//! Invariant: a commit is repeated only because its page was turned or made meanwhile, with the same effects under the same id. So the store decides each
-//! once, and whoever asked hears of no repetition.
+//! Invariants: a commit is repeated only because its page was turned or made meanwhile, with the same effects under the same id. So the store decides each
+//! once, and whoever asked hears of no repetition. What a commit was judged by is unchanged since then through the snapshot that it is given to the store
+//! with: the feed tells of changes before that, and the store validates the rest. If it has changed, whoever asked is told a conflict, and judges again.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use iolite_store::{CommitReply, Completion, Refusal, Reply, Request};
-use iolite_values::{Attempt, Decision, Level, Timestamp, Transaction, TransactionId, Write};
+use iolite_store::{Commit, CommitReply, Completion, Refusal, Reply, Request};
+use iolite_values::{Attempt, ColumnId, Decision, Level, Read, Timestamp, Transaction, TransactionId, Write};
 use iolite_wire::centres::{OutboxEntry, Place};
 use iolite_wire::limits::OUTBOX_ENTRY;
 
@@ -33,7 +34,33 @@ struct Open {
     entry: Vec<u8>,
     floor: Timestamp,
     within: Option<Duration>,
+    judged: Judged,
+    /// When something changed by which it was judged.
+    changed: Option<Timestamp>,
     state: State,
+}
+
+/// The reads by which a gateway has judged a transaction, and as of when. None: nobody judged it, or by nothing that changes.
+#[derive(Clone, Debug, Default)]
+pub struct Judged {
+    pub reads: Vec<Read>,
+    pub at: Timestamp,
+}
+
+impl Judged {
+    /// When a commit is later and changes something of what was read, perhaps. Whether a row is there changes all of its cells.
+    fn changed_by(&self, commit: &Commit) -> Option<Timestamp> {
+        let is_of = |read: &Read, write: &Write| match read {
+            Read::Cell { cell, element: _ } => {
+                let is_same_row = (cell.table, &cell.row) == (write.cell.table, &write.cell.row);
+                is_same_row && [cell.column, ColumnId::ROW].contains(&write.cell.column)
+            }
+            Read::Range { table, range } => *table == write.cell.table && range.contains(&write.cell.row),
+            Read::Query(query) => query.table == write.cell.table && query.keys.contains(&write.cell.row),
+        };
+        let touches = |write: &Write| self.reads.iter().any(|read| is_of(read, write));
+        (commit.at > self.at && commit.writes.iter().any(touches)).then_some(commit.at)
+    }
 }
 
 /// A transaction that is to be committed.
@@ -44,6 +71,7 @@ pub struct Causal {
     pub entry: OutboxEntry,
     pub floor: Timestamp,
     pub within: Option<Duration>,
+    pub judged: Judged,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,7 +116,7 @@ impl<A: Copy + Ord> Commits<A> {
     /// # Errors
     /// [`Refusal::TransactionTooLarge`].
     pub fn begin(&mut self, asker: A, causal: Causal) -> Result<(), Refusal> {
-        let Causal { id: transaction, attempt, entry, floor, within } = causal;
+        let Causal { id: transaction, attempt, entry, floor, within, judged } = causal;
         let bytes_max = OUTBOX_ENTRY.bytes.most;
         let bytes = entry.encode().map_err(|_| Refusal::TransactionTooLarge { bytes_max })?;
         let effects = match entry {
@@ -96,9 +124,45 @@ impl<A: Copy + Ord> Commits<A> {
             OutboxEntry::Seen(_) => Vec::new(),
         };
         let state = State::Until(Timestamp::ZERO);
-        let open = Open { transaction, asked: attempt, attempt, effects, entry: bytes, floor, within, state };
+        let (asked, changed) = (attempt, None);
+        let open = Open { transaction, asked, attempt, effects, entry: bytes, floor, within, judged, changed, state };
         self.open.insert(asker, open);
         Ok(())
+    }
+
+    /// Commits have come with the feed, or are held back since a commit was judged.
+    pub fn note<'a>(&mut self, commits: impl IntoIterator<Item = &'a Commit>) {
+        if self.open.values().all(|open| open.judged.reads.is_empty()) {
+            return;
+        }
+        for commit in commits {
+            for open in self.open.values_mut() {
+                open.changed = open.changed.or_else(|| open.judged.changed_by(commit));
+            }
+        }
+    }
+
+    /// Counts what a commit was judged by as changed at a moment, since nobody can tell.
+    pub fn note_unknown(&mut self, asker: A, at: Timestamp) {
+        if let Some(open) = self.open.get_mut(&asker).filter(|open| !open.judged.reads.is_empty()) {
+            open.changed = Some(at);
+        }
+    }
+
+    /// Takes the commits that would be given to the store, and were judged by something that has changed since. Each with when.
+    pub fn take_changed(&mut self) -> Vec<(A, Timestamp)> {
+        let is_idle = |open: &Open| matches!(open.state, State::Until(_));
+        let changed = self.open.iter().filter(|(_, open)| is_idle(open));
+        let changed: Vec<(A, Timestamp)> = changed.filter_map(|(asker, open)| Some((*asker, open.changed?))).collect();
+        changed.iter().for_each(|(asker, _)| drop(self.open.remove(asker)));
+        changed
+    }
+
+    /// For a simulation: the reads by which a commit was judged count no more.
+    pub fn forget_judged(&mut self, asker: A) {
+        if let Some(open) = self.open.get_mut(&asker) {
+            (open.judged, open.changed) = (Judged::default(), None);
+        }
     }
 
     /// The askers of those that are open.
@@ -125,7 +189,7 @@ impl<A: Copy + Ord> Commits<A> {
             id: open.transaction,
             attempt: open.attempt,
             snapshot: position,
-            reads: append.reads,
+            reads: append.reads.into_iter().chain(open.judged.reads.iter().cloned()).collect(),
             level: Level::Strict,
             decision: Decision::Commit(writes),
         };

@@ -38,6 +38,8 @@ pub enum Broken {
     ShipFromHistory,
     /// Acknowledgements of clients are passed on as soon as the mark that says it has come, and not once everything before the mark is here.
     AcknowledgeEarly,
+    /// A commit that conflicts is repeated without the reads by which it was judged.
+    RepeatUnjudged,
 }
 
 /// A link between two data centres. Never used again in this process.

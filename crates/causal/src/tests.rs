@@ -2,6 +2,7 @@
 
 mod history;
 mod hostile;
+mod judged;
 mod limit;
 mod store;
 mod together;

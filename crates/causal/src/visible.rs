@@ -169,6 +169,18 @@ impl Visible {
         self.held_bytes
     }
 
+    /// The commits of the feed that were not passed on.
+    ///
+    /// # Errors
+    /// They are not all here, or one after `at` was passed on: through where it has to be passed on until somebody knows.
+    pub fn unseen_after(&self, at: Timestamp) -> Result<impl Iterator<Item = &Commit>, Timestamp> {
+        match self.dropped {
+            Some(dropped) => Err(dropped),
+            None if self.passed > at => Err(self.passed),
+            None => Ok(self.held.iter().flat_map(|segment| &segment.commits)),
+        }
+    }
+
     /// Through where it was passed on.
     pub fn passed(&self) -> Timestamp {
         self.passed

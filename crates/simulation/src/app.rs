@@ -85,11 +85,18 @@ pub enum SchemaVersion {
     Rows,
     /// The other app, whose tables merge.
     Centres,
+    /// The same with users who have rights.
+    Guests,
     /// The other app, which has users with rights.
     Rights,
 }
 
 impl SchemaVersion {
+    /// Whether its users have names, and rights.
+    pub fn has_users(self) -> bool {
+        matches!(self, SchemaVersion::Guests | SchemaVersion::Rights)
+    }
+
     pub fn schema(self) -> Arc<Schema> {
         let [first, grown, pruned] = &*SCHEMAS;
         match self {
@@ -98,6 +105,7 @@ impl SchemaVersion {
             SchemaVersion::Pruned => pruned.clone(),
             SchemaVersion::Rows => crate::rows::app::schema(),
             SchemaVersion::Centres => crate::centres::app::schema(),
+            SchemaVersion::Guests => crate::centres::guests::schema(),
             SchemaVersion::Rights => crate::rights::app::schema(),
         }
     }

@@ -61,6 +61,7 @@ pub enum Broken {
     ShipFromHistory,
     AcknowledgeEarly,
     LetInBehind,
+    RepeatUnjudged,
     ServeBeforeCommit,
     IgnoreEpoch,
     ResendOnReconnect,
@@ -111,7 +112,7 @@ struct Variant {
 }
 
 /// All that can be taken out, in the order in which they are listed.
-const VARIANTS: [Variant; 59] = [
+const VARIANTS: [Variant; 60] = [
     Variant {
         broken: Broken::SkipReadValidation,
         name: "skip-read-validation",
@@ -424,6 +425,14 @@ const VARIANTS: [Variant; 59] = [
         place: Where::Centre(BrokenCentre::AcknowledgeEarly),
         needs: Needs::Centres,
         seeds: Some(1..=60),
+    },
+    Variant {
+        broken: Broken::RepeatUnjudged,
+        name: "repeat-unjudged",
+        rule: "a data centre repeats what conflicted with a change of rights, without what it was judged by",
+        place: Where::Centre(BrokenCentre::RepeatUnjudged),
+        needs: Needs::Centres,
+        seeds: Some(6..=60),
     },
     Variant {
         broken: Broken::LetInBehind,

@@ -5,6 +5,7 @@
 
 pub mod app;
 mod checker;
+pub mod guests;
 mod live;
 mod names;
 mod snapshot;

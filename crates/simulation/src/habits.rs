@@ -21,8 +21,8 @@ pub enum Calls {
     Game { players: usize },
     /// Calls of the app whose tables sync.
     Rows,
-    /// Calls of the app whose tables merge.
-    Centres,
+    /// Calls of the app whose tables merge. Its users have rights, or everybody may do everything.
+    Centres { guests: bool },
     /// Calls of the app that has users with rights.
     Rights,
 }
@@ -32,7 +32,8 @@ impl Calls {
     pub fn first_version(self) -> SchemaVersion {
         match self {
             Calls::Rows => SchemaVersion::Rows,
-            Calls::Centres => SchemaVersion::Centres,
+            Calls::Centres { guests: false } => SchemaVersion::Centres,
+            Calls::Centres { guests: true } => SchemaVersion::Guests,
             Calls::Rights => SchemaVersion::Rights,
             Calls::Everything { .. } | Calls::Bank | Calls::Shelves | Calls::Game { .. } => SchemaVersion::First,
         }

@@ -11,7 +11,7 @@ use iolite_store::{Completion, Request};
 use iolite_values::{ClientId, CoordinatorId, Counter, StoreIncarnation, Timestamp, TransactionId};
 
 use crate::app::{Call, SchemaVersion, Watcher};
-use crate::centres::CentresTold;
+use crate::centres::{CentresTold, Named, OfCentres};
 use crate::rights::RightsTold;
 use crate::rows::RowsTold;
 use crate::timeline::Timeline;
@@ -127,6 +127,11 @@ impl Called {
     pub fn new(call: Call, called_as: CalledAs, at: Moment, life: u64) -> Called {
         let ends = BTreeMap::new();
         Called { call, called_as, at, life, durable: false, has_no_room: false, ticket: None, ends }
+    }
+
+    /// Whether it is a call under rights, of the world of tables that merge.
+    pub fn is_of_guests(&self) -> bool {
+        matches!(&self.call, Call::Centres(Named { what: OfCentres::Guests(_), .. }))
     }
 
     /// Whether it is kept on its device, and runs once.
@@ -265,7 +270,7 @@ impl History {
     /// A client has drawn its id, or goes on under it. Where users have names, the store knows it by another one.
     pub fn note_device(&mut self, device: ClientId, client: ClientIndex) {
         self.identities.insert(device, client);
-        if self.versions.get(&client) == Some(&SchemaVersion::Rights) && !self.rights.bound.contains_key(&device) {
+        if self.versions.get(&client).is_some_and(|own| own.has_users()) && !self.rights.bound.contains_key(&device) {
             let bound = self.rights.note_device(device, client);
             self.identities.insert(bound, client);
         }

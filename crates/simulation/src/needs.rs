@@ -153,7 +153,7 @@ impl Needs {
             Needs::Views { .. } => Habits { calls: ONE_KEY, ..drawn },
             Needs::LateOutcomes => Habits { calls: Calls::Bank, ..drawn },
             Needs::Rows => one_version(Calls::Rows, drawn),
-            Needs::Centres => one_version(Calls::Centres, drawn),
+            Needs::Centres => one_version(Calls::Centres { guests: false }, drawn),
             Needs::Rights => one_version(Calls::Rights, drawn),
             Needs::Game => Habits {
                 calls: Calls::Game { players: PLAYERS },

@@ -235,7 +235,9 @@ fn centre_events_wanted(event: CentreEvent) -> u64 {
         | CentreEvent::Isolated
         | CentreEvent::OneWay
         | CentreEvent::Stopped
-        | CentreEvent::MostStopped => CENTRE_EVENTS_OF_EACH_KIND,
+        | CentreEvent::MostStopped
+        | CentreEvent::Denied
+        | CentreEvent::Allowed => CENTRE_EVENTS_OF_EACH_KIND,
     }
 }
 

@@ -176,7 +176,7 @@ impl World {
             broken,
             needs,
             roughness: needs.roughness(roughness),
-            habits: needs.habits(habits),
+            habits: data_centres::with_guests(needs.habits(habits), seed, broken),
             healing: false,
             moment: 0,
             events: Events::default(),
@@ -260,6 +260,7 @@ impl World {
         }
         self.open_accounts(Now::default());
         self.open_rooms();
+        self.open_to_guests();
         self.plan_faults();
         self.plan_centre_faults();
         (0..size.fronts).for_each(|front| self.dial_all_centres(front));
@@ -452,7 +453,7 @@ fn add_watchers(watch: &mut dyn FnMut(Watcher, View), calls: Calls, random: &mut
         return (0..random.below(3)).for_each(|_| watch(Watcher::Rows, view(random)));
     }
     // All of them: one that shows nothing checks nothing.
-    if calls == Calls::Centres {
+    if matches!(calls, Calls::Centres { .. }) {
         return Views::ALL.into_iter().for_each(|own| watch(Watcher::Centres, own.view()));
     }
     if calls == Calls::Rights {

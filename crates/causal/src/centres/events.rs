@@ -52,6 +52,7 @@ impl Centres {
             self.emit(Output::Link(LinkOutput::Close { link, reason }));
         }
         self.purposes.clear();
+        self.early.clear();
         self.names.forget_open();
         self.holding = None;
         let reading = Reading { store, at: resolved, first: None, pages: None, rows: None, segments: Vec::new() };

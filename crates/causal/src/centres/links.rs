@@ -166,7 +166,8 @@ impl Centres {
             | Broken::ShowBeforeDurable
             | Broken::NameAnew
             | Broken::ApplySideBySide
-            | Broken::ShipFromHistory => Vec::new(),
+            | Broken::ShipFromHistory
+            | Broken::RepeatUnjudged => Vec::new(),
         };
         taking.entries(entries)?;
         early.into_iter().for_each(|seen| self.on_mark(seen));

@@ -6,7 +6,7 @@ use iolite_wire::centres::{OutboxEntry, Place, Seen};
 
 use super::own::Purpose;
 use super::{Centres, Stage};
-use crate::commits::Causal;
+use crate::commits::{Causal, Judged};
 use crate::marks::Due;
 use crate::rows::Column;
 
@@ -48,7 +48,7 @@ impl Centres {
         let id = TransactionId { client: self.settings.client, counter };
         let number = self.number(Purpose::Mark(counter));
         let Stage::Running(running) = &mut self.stage else { return };
-        let causal = Causal { id, attempt: Attempt(1), entry, floor, within: None };
+        let causal = Causal { id, attempt: Attempt(1), entry, floor, within: None, judged: Judged::default() };
         if let Err(refusal) = running.commits.begin(number, causal) {
             self.on_reply(number, Reply::Refused(refusal));
         }

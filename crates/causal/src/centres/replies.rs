@@ -8,7 +8,7 @@ use iolite_values::Timestamp;
 use super::own::Purpose;
 use super::{Asker, Centres, Stage};
 use crate::commits::Answered;
-use crate::interface::Output;
+use crate::interface::{Broken, Output};
 
 /// After so long a write that the store does not take is tried again.
 const REFUSED_PAUSE: Duration = Duration::from_secs(1);
@@ -22,7 +22,12 @@ impl Centres {
         let reply = match &mut self.stage {
             Stage::Running(running) => match running.commits.on_reply(number, reply) {
                 Answered::Reply(reply) => reply,
-                Answered::Again => return,
+                Answered::Again => {
+                    if self.settings.broken == Broken::RepeatUnjudged {
+                        running.commits.forget_judged(number);
+                    }
+                    return;
+                }
             },
             Stage::Away | Stage::Reading(_) => reply,
         };

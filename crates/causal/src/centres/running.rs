@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use iolite_machine::Instant;
-use iolite_store::{ReadLimit, Reply, Request, RequestId, Segment};
+use iolite_store::{CommitReply, ReadLimit, Reply, Request, RequestId, Segment};
 use iolite_values::{
     Attempt, ClientId, Decision, Direction, Operation, StoreIncarnation, Timestamp, Transaction, TransactionId,
 };
@@ -13,7 +13,7 @@ use iolite_wire::centres::{CentreName, FromCentre, OutboxEntry, Place, ShippedTr
 use super::own::Purpose;
 use super::{Asker, Centres, Stage};
 use crate::clock::Clocks;
-use crate::commits::{Causal, Commits};
+use crate::commits::{Causal, Commits, Judged};
 use crate::interface::{Broken, LinkId, LinkOutput, Output, Settings};
 use crate::marks::Marks;
 use crate::rows::{Column, Rows};
@@ -117,6 +117,7 @@ impl Running {
             }
         }
         self.position = segment.to;
+        self.commits.note(&segment.commits);
         self.visible.hold(segment);
     }
 }
@@ -140,12 +141,17 @@ impl Centres {
         };
         let Submitted { transaction, floor, within } = submitted;
         let (id, attempt) = (transaction.id, transaction.attempt);
+        let judged = Judged { reads: transaction.reads, at: transaction.snapshot };
         let Decision::Commit(effects) = transaction.decision else { return };
         let after = running.commits.place_at(floor, running.tail.last());
         let shipped = ShippedTransaction { transaction: id, after, taken: None, writes: effects };
-        let causal = Causal { id, attempt, entry: OutboxEntry::Transaction(shipped), floor, within };
-        if let Err(refusal) = running.commits.begin(number, causal) {
-            self.on_reply(number, Reply::Refused(refusal));
+        let (at, entry) = (judged.at, OutboxEntry::Transaction(shipped));
+        if let Err(refusal) = running.commits.begin(number, Causal { id, attempt, entry, floor, within, judged }) {
+            return self.on_reply(number, Reply::Refused(refusal));
+        }
+        match running.visible.unseen_after(at) {
+            Ok(unseen) => running.commits.note(unseen),
+            Err(at_least) => running.commits.note_unknown(number, at_least),
         }
     }
 
@@ -154,6 +160,7 @@ impl Centres {
         if !matches!(self.stage, Stage::Running(_)) {
             return;
         }
+        self.ask_early();
         self.take();
         self.mark();
         self.trim();
@@ -203,7 +210,7 @@ impl Centres {
         let (after, taken) = (running.tail.last(), Some(Taken { from: peer, place }));
         let shipped = ShippedTransaction { transaction: id, after, taken, writes: entry.writes };
         let entry = OutboxEntry::Transaction(shipped);
-        let causal = Causal { id, attempt: Attempt(1), entry, floor, within: None };
+        let causal = Causal { id, attempt: Attempt(1), entry, floor, within: None, judged: Judged::default() };
         if let Err(refusal) = running.commits.begin(number, causal) {
             self.on_reply(number, Reply::Refused(refusal));
         }
@@ -219,6 +226,10 @@ impl Centres {
     }
 
     fn submit_due(&mut self) {
+        let Stage::Running(running) = &mut self.stage else { return };
+        for (number, at_least) in running.commits.take_changed() {
+            self.on_reply(number, Reply::Commit(CommitReply::Conflict { at_least }));
+        }
         let Stage::Running(running) = &mut self.stage else { return };
         for number in running.commits.due(running.position) {
             if let Some(request) = running.commits.submit(number, &running.tail, running.position) {

@@ -140,8 +140,6 @@ impl FakeStore {
 /// Whether a commit changes what was read. An append in the order of commits changes nothing that anybody reads here.
 fn is_written(read: &Read, commit: &Commit) -> bool {
     let Read::Cell { cell, element: _ } = read else { panic!("nobody reads {read:?}") };
-    let touches = |own: &Cell, operation: &Operation| {
-        own == cell && !matches!(operation, Operation::Append { .. } | Operation::Merge(_))
-    };
+    let touches = |own: &Cell, operation: &Operation| own == cell && !matches!(operation, Operation::Append { .. });
     commit.writes.iter().any(|write| touches(&write.cell, &write.operation))
 }

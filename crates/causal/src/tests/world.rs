@@ -6,7 +6,7 @@ use std::sync::Arc;
 use iolite_machine::{Instant, Machine, Now, WallTime};
 use iolite_store::{CommitReply, Completion, Event, Reply, Request, RequestId};
 use iolite_values::{
-    Attempt, Cell, ClientId, ColumnId, Counter, Decision, Effect, Id, Interest, KeyRange, Level, Mark, Operation,
+    Attempt, Cell, ClientId, ColumnId, Counter, Decision, Effect, Id, Interest, KeyRange, Level, Mark, Operation, Read,
     RowKey, TableId, Timestamp, Transaction, TransactionId, Value, Write,
 };
 use iolite_wire::centres::CentreNews;
@@ -208,6 +208,11 @@ impl World {
     }
 
     pub fn commit_of(&mut self, node: usize, id: TransactionId, bytes: usize) -> u64 {
+        self.commit_judged(node, id, bytes, Vec::new())
+    }
+
+    /// The same of one that its gateway has judged by these reads, as of its position.
+    pub fn commit_judged(&mut self, node: usize, id: TransactionId, bytes: usize, reads: Vec<Read>) -> u64 {
         let now = self.time();
         let own = &mut self.nodes[node];
         own.requests += 1;
@@ -215,11 +220,22 @@ impl World {
             id,
             attempt: Attempt(1),
             snapshot: own.position,
-            reads: Vec::new(),
+            reads,
             level: Level::ReadCommitted,
             decision: Decision::Commit(effects(id, bytes)),
         };
         let request = Request::Commit { transaction, floor: own.position, within: None };
+        own.centres.handle(now, Input::Request(RequestId(own.requests), request));
+        own.requests
+    }
+
+    /// A read of a moment, perhaps one that the feed has not reached.
+    pub fn read_at(&mut self, node: usize, at: Timestamp) -> u64 {
+        let now = self.time();
+        let own = &mut self.nodes[node];
+        own.requests += 1;
+        let interest = Interest::Range { table: table(), range: KeyRange::all() };
+        let request = Request::ReadAt { interest, at, limit: iolite_store::ReadLimit::NONE };
         own.centres.handle(now, Input::Request(RequestId(own.requests), request));
         own.requests
     }

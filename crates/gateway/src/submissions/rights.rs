@@ -32,8 +32,6 @@ use reads::Stop;
 
 /// A mutation that conflicts more often is told as a conflict to its client.
 const TIMES_JUDGED_AGAIN: u8 = 8;
-/// A data centre repeats what it takes without its gateway, and with no reads that could be validated.
-const MERGES: &str = "in a group of data centres no rule of a table that merges may look at rows yet: look at claims and at what is written, or write \"open\"";
 
 /// The mutations that are not judged yet.
 #[derive(Debug, Default)]
@@ -76,11 +74,14 @@ impl Gateway {
         let Some((identity, waiting)) = identity.zip(self.lanes.at_store(client, lane)) else { return };
         let counter = waiting.transaction.id.counter;
         let before = session.map_or(Timestamp::ZERO, |open| open.lanes.committed(lane));
-        if before > self.position() && self.catalog.rights().is_some() {
+        // In a group clients see less than is here, and what a client's own commit has made may be seen late. It is judged as of that commit.
+        let is_held_back = self.group.is_some() && waiting.domain == Domain::Causal;
+        if before > self.position() && !is_held_back && self.catalog.rights().is_some() {
             self.judging.early.insert((before, client, lane));
             return;
         }
-        let mut case = self.judging.cases.remove(&(client, lane)).unwrap_or_else(|| Case::new(self.position()));
+        let at = if is_held_back { self.position().max(before) } else { self.position() };
+        let mut case = self.judging.cases.remove(&(client, lane)).unwrap_or_else(|| Case::new(at));
         let answer = loop {
             let answer = self.judge_write(now, &identity, waiting, &case);
             let Answer::Needs(wanted) = answer else { break Some(answer) };
@@ -153,21 +154,12 @@ impl Gateway {
         };
         match judgement {
             Judgement::Denied(denial) => self.denied(&judge, identity, transaction, case, &denial),
-            Judgement::Allowed(looked_at) if self.repeats_alone(waiting) && !looked_at.is_empty() => {
-                Answer::Denied(MERGES.into())
-            }
             Judgement::Allowed(looked_at) if !case.known.has_too_large_a_set => {
                 self.with_reads(&judge, identity, waiting, case, looked_at)
             }
-            Judgement::Needs(_) if self.repeats_alone(waiting) => Answer::Denied(MERGES.into()),
             Judgement::Needs(needs) => Answer::Needs(Wanted::all(needs)),
             Judgement::Allowed(_) => Answer::Denied(too_large_a_set()),
         }
-    }
-
-    /// Whether the commit of a mutation is repeated until it stands, by a data centre that knows no rights.
-    fn repeats_alone(&self, waiting: &Waiting) -> bool {
-        self.group.is_some() && waiting.domain == Domain::Causal
     }
 
     /// The answer for a mutation that may not be done as of P. If its row was another one when the client looked, it runs again.
@@ -290,9 +282,7 @@ impl Gateway {
         let CommitReply::Conflict { at_least } = *reply else { return false };
         let session = self.clients.get(&client).and_then(|id| self.open(*id));
         let is_user = session.is_some_and(|open| open.identity.user().is_some());
-        let Some(rights) = self.catalog.rights().filter(|_| session.is_some() && self.group.is_none()) else {
-            return false;
-        };
+        let Some(rights) = self.catalog.rights().filter(|_| session.is_some()) else { return false };
         let Some(waiting) = self.lanes.at_store_mut(client, lane) else { return false };
         let is_for_nobody = match &waiting.domain {
             Domain::Log(log) => is_user && rights.logs.get(&*log.name) != Some(&LogRights::Open),

@@ -6,20 +6,24 @@ use iolite_values::{
     Cell, ColumnId, Counter, Effect, HybridTime, LaneNumber, Lives, Mark, Operation, Schema, Stamp, TableId, Value,
     Write,
 };
+use iolite_wire::centres::CentreName;
 use iolite_wire::message::{FromClient, Submit, Verdict};
 
-use super::rights::{come_with, create, delete, denial, name, ruled, verdict};
+use super::rights::{come_with, create, delete, denial, deploy_beside, name, ruled, verdict};
 use super::world::*;
-use crate::Broken;
+use crate::{Broken, Gateway, Input};
+
+const PHOTOS: &str = r#""photos":{"columns":{"id":{"type":"int"},"author":{"type":"string"},"title":{"type":"string","default":""}},"key":["id"],"consistency":"eventual"}"#;
+const MERGING: &str = r#"
+    "members":{"columns":{"user":{"type":"string"}},"key":["user"],"consistency":"causal","onConflict":"merge"},
+    "posts":{"columns":{"id":{"type":"int"},"by":{"type":"string"},"text":{"type":"register","of":"string"}},"key":["id"],"consistency":"causal","onConflict":"merge"}"#;
+
+fn schema_of(tables: &str) -> Schema {
+    Schema::from_json(&format!(r#"{{"tables":{{{tables}}}}}"#)).expect("a good schema")
+}
 
 fn schema() -> Schema {
-    Schema::from_json(
-        r#"{"tables":{
-        "members":{"columns":{"user":{"type":"string"}},"key":["user"],"consistency":"causal","onConflict":"merge"},
-        "photos":{"columns":{"id":{"type":"int"},"author":{"type":"string"},"title":{"type":"string","default":""}},"key":["id"],"consistency":"eventual"},
-        "posts":{"columns":{"id":{"type":"int"},"by":{"type":"string"},"text":{"type":"register","of":"string"}},"key":["id"],"consistency":"causal","onConflict":"merge"}}}"#,
-    )
-    .expect("a good schema")
+    schema_of(&format!("{PHOTOS},{MERGING}"))
 }
 
 /// Authors write photos and posts. Only members write posts.
@@ -41,10 +45,25 @@ fn rules() -> Rights {
 
 /// Sessions 1 and 2 are Ann's and Ben's. Ann is a member.
 fn world() -> World {
-    let mut world = ruled(settings_of(Broken::Nothing), schema(), &rules());
+    begun(ruled(settings_of(Broken::Nothing), schema(), &rules()), &schema())
+}
+
+/// The same of one of several data centres.
+fn in_group() -> World {
+    let mut world = World::with(settings_of(Broken::Nothing));
+    world.gateway = Gateway::new(settings_of(Broken::Nothing)).in_group(CentreName::new("eu").expect("a name"));
+    world.store_comes();
+    world.answer_all();
+    let (schema, mut rules) = (schema_of(MERGING), rules());
+    rules.tables.retain(|name, _| name != "photos");
+    deploy_beside(&mut world, schema.clone(), &rules);
+    begun(world, &schema)
+}
+
+fn begun(mut world: World, schema: &Schema) -> World {
     world.commit(member());
     for (session, name) in [(1, "ann"), (2, "ben")] {
-        come_with(&mut world, session, Some(name), &schema());
+        come_with(&mut world, session, Some(name), schema);
     }
     world
 }
@@ -138,6 +157,25 @@ fn effects_are_judged_by_whoever_made_the_row_and_by_rows_that_merge() {
     assert!(denial(&ended(&mut world, 2, 2, 1, post(2, 2, None))).contains("rule \"update\""));
     world.commit(removed());
     assert!(denial(&ended(&mut world, 1, 3, 1, post(1, 3, None))).contains("rule \"update\""));
+}
+
+/// Clients go on although their gateway holds back from them all that other data centres do not have yet.
+#[test]
+fn in_a_group_effects_are_judged_as_of_what_their_client_has_committed_here() {
+    let mut world = in_group();
+    say(&mut world, 1, 1, 1, post(1, 1, Some("ann")));
+    world.answer_all();
+    let held_back = world.store.publish();
+    say(&mut world, 1, 2, 1, post(1, 2, None));
+    world.answer_all();
+    let own = world.store.log.iter().filter(|commit| commit.transaction.client == bound(&world)).count();
+    assert_eq!(own, 2, "its second transaction rests on the row that its first one made");
+    world.input(Input::Store(held_back));
+}
+
+/// The client of Ann's session, as commits name it.
+fn bound(world: &World) -> iolite_values::ClientId {
+    world.store.log.last().expect("something was committed").transaction.client
 }
 
 /// The client hears of no conflict, and the membership that went meanwhile counts.

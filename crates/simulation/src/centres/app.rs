@@ -9,6 +9,7 @@ use iolite_client::Content;
 use iolite_values::{Cell, ColumnId, KeyRange, Operation, Row, RowKey, Schema, TableId, Value};
 use serde::{Deserialize, Serialize};
 
+use super::guests::OfGuests;
 use super::names::{Name, Names};
 use super::snapshot::{Snapshot, names_in};
 use crate::app::{Handle, Stop, row_key};
@@ -21,7 +22,7 @@ pub const GOING: i64 = 2;
 pub const PEOPLE: &str = "people";
 pub const WALL: &str = "wall";
 
-const SCHEMA: &str = r#"{"tables":{
+pub const SCHEMA: &str = r#"{"tables":{
   "people":{"columns":{"id":{"type":"int"},"status":{"type":"register","of":"int"},"friends":{"type":"set","of":"int"},"visits":{"type":"counter"},
     "seen":{"type":"set","of":"int"}},"key":["id"],"consistency":"causal","onConflict":"merge"},
   "wall":{"columns":{"of":{"type":"int"},"id":{"type":"int"},"by":{"type":"int"}},"key":["of","id"],"consistency":"causal","onConflict":"merge"}
@@ -94,6 +95,8 @@ pub enum OfCentres {
     GiveUp {
         of: i64,
     },
+    /// A call under rights.
+    Guests(OfGuests),
 }
 
 /// The things that a call did and saw, as the checker has to know them.
@@ -163,6 +166,7 @@ impl Named {
                 run.visit(of, 1)?;
                 return Err(Stop::Abort("it gives up".into()));
             }
+            OfCentres::Guests(call) => call.run(run.tx, self.name)?,
         }
         Ok(run.did)
     }

@@ -5,7 +5,7 @@
 //!
 //! At the end ([`ends`]) all clients and the store are equal, lack no call, and are what a plain model of all effects says ([`effects`]).
 
-mod effects;
+pub mod effects;
 mod ends;
 mod snapshots;
 

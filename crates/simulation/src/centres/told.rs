@@ -176,6 +176,11 @@ impl CentresTold {
         }
     }
 
+    /// A call that took place at the device is denied by the server. It has written no person.
+    pub fn note_denied(&mut self, client: ClientIndex, name: Name) {
+        self.client(client).durable.remove(name);
+    }
+
     pub fn note_given(&mut self, client: ClientIndex, batch: PersistId) {
         let own = self.client(client);
         let shown = own.shown.get(&Views::Confirmed).cloned().unwrap_or_default();
@@ -246,10 +251,14 @@ pub enum CentreEvent {
     LongAway,
     /// A data centre was destroyed, disk and all.
     Destroyed,
+    /// A call of a user was denied.
+    Denied,
+    /// A call about guests took effect.
+    Allowed,
 }
 
 impl CentreEvent {
-    pub const ALL: [CentreEvent; 14] = [
+    pub const ALL: [CentreEvent; 16] = [
         CentreEvent::CalledOffline,
         CentreEvent::RestartedHolding,
         CentreEvent::RestartedSent,
@@ -264,6 +273,8 @@ impl CentreEvent {
         CentreEvent::MostStopped,
         CentreEvent::LongAway,
         CentreEvent::Destroyed,
+        CentreEvent::Denied,
+        CentreEvent::Allowed,
     ];
 
     /// Whether it is one that a call makes.

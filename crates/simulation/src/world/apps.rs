@@ -35,7 +35,7 @@ impl World {
             self.work_on_rooms(client);
             return self.work_later(client);
         }
-        if self.habits.calls == Calls::Centres {
+        if matches!(self.habits.calls, Calls::Centres { .. }) {
             self.work_on_centres(client);
             return self.work_later(client);
         }
@@ -98,7 +98,7 @@ impl World {
             Calls::Everything { keys, .. } => Call::random(&mut self.random, keys, self.next_element, version),
             Calls::Bank => Call::of_bank(&mut self.random),
             Calls::Shelves => Call::of_shelves(&mut self.random),
-            Calls::Game { .. } | Calls::Rows | Calls::Centres | Calls::Rights => {
+            Calls::Game { .. } | Calls::Rows | Calls::Centres { .. } | Calls::Rights => {
                 unreachable!("players take turns, and the other apps have calls of their own")
             }
         };

@@ -116,7 +116,8 @@ impl ClientNode {
             is_paused: false,
             store: None,
             device: Device::default(),
-            has_tabs: random.chance(500) && !matches!(version, SchemaVersion::Rows | SchemaVersion::Centres),
+            has_tabs: random.chance(500)
+                && !matches!(version, SchemaVersion::Rows | SchemaVersion::Centres | SchemaVersion::Guests),
             tabs: BTreeMap::new(),
             watchers: BTreeMap::new(),
             failed: BTreeSet::new(),
@@ -535,6 +536,7 @@ fn note_merging(centres: &mut CentresTold, client: ClientIndex, called: &Called,
         }
         MutationStatus::Pending(_) => {}
         MutationStatus::Confirmed { .. } => centres.note_confirmed(client, *name),
+        MutationStatus::Quarantined { .. } if called.is_of_guests() => centres.note_denied(client, *name),
         ended @ (MutationStatus::Rejected { .. }
         | MutationStatus::Quarantined { .. }
         | MutationStatus::Cancelled { .. }
@@ -555,7 +557,7 @@ fn open(
         schema: version.schema(),
         fresh_client: ClientId(Id::from_u128(fresh)),
         fresh_secret: DeviceSecret((!fresh).to_be_bytes()),
-        token: TokenSource::Fixed(if version == SchemaVersion::Rights {
+        token: TokenSource::Fixed(if version.has_users() {
             Speaker::of(index).token()
         } else {
             super::front_node::TOKEN.into()

@@ -15,6 +15,7 @@ use super::centre_links::CentreLinks;
 use super::front_node::FrontNode;
 use super::store_node::Place;
 use crate::broken::Broken;
+use crate::habits::{Calls, Habits};
 use crate::history::{ClientIndex, Moment};
 use crate::needs::Needs;
 use crate::random::Random;
@@ -71,6 +72,18 @@ impl Distance {
             loses_one_at: loses_one.then(|| random.between(500, 8_000) * 1_000_000),
             away_at_last,
         }
+    }
+}
+
+/// Every other seed of the world of tables that merge has guests, and all seeds of the variant that needs them.
+pub fn with_guests(habits: Habits, seed: u64, broken: Broken) -> Habits {
+    let has_guests = match broken {
+        Broken::Nothing => seed.is_multiple_of(2),
+        other => other == Broken::RepeatUnjudged,
+    };
+    match habits.calls {
+        Calls::Centres { .. } => Habits { calls: Calls::Centres { guests: has_guests }, ..habits },
+        _ => habits,
     }
 }
 

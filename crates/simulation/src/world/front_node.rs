@@ -21,7 +21,7 @@ use super::checked::Checked;
 use super::telling::Telling;
 use crate::broken::Broken;
 use crate::counts::Counts;
-use crate::habits::{Calls, Habits};
+use crate::habits::Habits;
 use crate::history::{History, OpenCalls};
 use crate::occasions::Occasion;
 use crate::random::Random;
@@ -98,7 +98,7 @@ impl FrontNode {
             limits: habits.gateway_limits,
             broken: broken.of_gateway(),
             fresh_key: [0; 32],
-            rights_required: habits.calls == Calls::Rights,
+            rights_required: habits.calls.first_version().has_users(),
             has_indexes: true,
             has_blob_store: false,
             without: Without::Nothing,

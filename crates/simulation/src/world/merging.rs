@@ -1,15 +1,27 @@
 //! The app of tables that merge, and its clients: some are online mostly, some are away for long.
 
+use iolite_gateway::DeploymentId;
 use iolite_values::Counter;
 
-use super::World;
+use super::events::Event;
+use super::server::End;
+use super::{Process, World};
 use crate::app::Call;
 use crate::centres::app::STAYING;
+use crate::centres::guests::{self, OfGuests};
 use crate::centres::{CentreEvent, Name, Named, OfCentres};
-use crate::history::{Called, ClientIndex};
+use crate::habits::Calls;
+use crate::history::{Called, ClientIndex, EndedAs, Moment};
+use crate::rights::Speaker;
 
 /// How often a client that is away comes back when its app does something, in thousandths: the first client, the second, and so on.
 const COMES_BACK: [u64; 4] = [300, 60, 10, 120];
+
+/// How many calls of an operator, and of users, are about guests, in thousandths.
+const GUESTS_OF_OPERATOR: u64 = 700;
+const GUESTS_OF_USERS: u64 = 500;
+/// Between two deployments, of which the later ones change nothing.
+const DEPLOY_AGAIN: Moment = 1_000_000_000;
 
 impl World {
     /// The app calls a mutation, mostly; sometimes it goes offline and back.
@@ -33,9 +45,41 @@ impl World {
             return;
         }
         self.calls_left[client.0] -= 1;
-        let what = OfCentres::random(&mut self.random);
+        let what = self.next_call(client);
         self.count_away(client);
         self.call_named(client, what);
+    }
+
+    fn next_call(&mut self, client: ClientIndex) -> OfCentres {
+        let speaker = Speaker::of(client);
+        let of_guests = if speaker == Speaker::Operator { GUESTS_OF_OPERATOR } else { GUESTS_OF_USERS };
+        let has_guests = self.habits.calls == Calls::Centres { guests: true };
+        if has_guests && self.random.chance(of_guests) {
+            let users = self.clients.len() as u64 - 1;
+            return OfCentres::Guests(OfGuests::random(&mut self.random, speaker, users));
+        }
+        OfCentres::random(&mut self.random)
+    }
+
+    /// Where users have rights, these come into effect at each data centre.
+    pub(super) fn open_to_guests(&mut self) {
+        if self.habits.calls == (Calls::Centres { guests: true }) {
+            self.history.rights.is_on = true;
+            self.events.add(0, Event::Deploy);
+        }
+    }
+
+    /// The same again: a data centre may have been down.
+    pub(super) fn deploy_for_guests(&mut self) {
+        self.events.add(self.moment + DEPLOY_AGAIN, Event::Deploy);
+        for front in 0..self.fronts.len() {
+            self.deployments += 1;
+            let (now, id) = (self.now_of_front(front), DeploymentId(self.deployments));
+            let is_still = self.is_still(End::Front(front));
+            if let (Process::Up(node), false) = (&mut self.fronts[front], is_still) {
+                node.deploy(now, id, guests::deployment());
+            }
+        }
     }
 
     fn count_away(&mut self, client: ClientIndex) {
@@ -81,5 +125,10 @@ impl World {
         for did in self.history.centres.calls.values().filter_map(|call| call.did.as_ref()) {
             CentreEvent::of_call(did).for_each(|event| self.centre_events.add(event, 1));
         }
+        let of_guests = self.history.calls.values().filter(|called| called.is_of_guests());
+        let ends: Vec<&EndedAs> = of_guests.flat_map(|called| called.ends.values()).map(|end| &end.how).collect();
+        let count = |is_so: fn(&EndedAs) -> bool| ends.iter().filter(|how| is_so(how)).count() as u64;
+        self.centre_events.add(CentreEvent::Denied, count(|how| matches!(how, EndedAs::Quarantined(_))));
+        self.centre_events.add(CentreEvent::Allowed, count(|how| matches!(how, EndedAs::Confirmed(_))));
     }
 }

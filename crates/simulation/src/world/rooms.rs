@@ -105,6 +105,9 @@ impl World {
 
     /// Operators put rights into effect, through some gateway.
     pub(super) fn deploy(&mut self) {
+        if self.habits.calls != Calls::Rights {
+            return self.deploy_for_guests();
+        }
         let regime = match self.healing {
             true => Regime::Members,
             false => Regime::ALL[[0, 0, 1, 2][self.random.below(4) as usize]],
@@ -118,7 +121,8 @@ impl World {
         let front = self.random.below(self.fronts.len() as u64) as usize;
         let (now, is_still, number) = (self.now_of_front(front), self.is_still(End::Front(front)), self.deployments);
         if let (Process::Up(node), false) = (&mut self.fronts[front], is_still) {
-            node.deploy(now, DeploymentId(number), regime);
+            let deployment = Deployment { schema: (*schema()).clone(), rights: regime.rights() };
+            node.deploy(now, DeploymentId(number), deployment);
         }
     }
 
@@ -144,8 +148,7 @@ pub fn is_denial(reason: &str) -> bool {
 }
 
 impl FrontNode {
-    fn deploy(&mut self, now: Now, id: DeploymentId, regime: Regime) {
-        let deployment = Deployment { schema: (*schema()).clone(), rights: regime.rights() };
+    pub(super) fn deploy(&mut self, now: Now, id: DeploymentId, deployment: Deployment) {
         self.gateway.handle(now, Input::Deploy(id, Box::new(Deploy { deployment, is_plan: false })));
     }
 }

@@ -147,7 +147,11 @@ impl World {
         let (next, occasion) = match node.version {
             SchemaVersion::First => (SchemaVersion::Grown, Occasion::SchemaGrown),
             SchemaVersion::Grown => (SchemaVersion::Pruned, Occasion::SchemaPruned),
-            SchemaVersion::Pruned | SchemaVersion::Rows | SchemaVersion::Centres | SchemaVersion::Rights => return,
+            SchemaVersion::Pruned
+            | SchemaVersion::Rows
+            | SchemaVersion::Centres
+            | SchemaVersion::Guests
+            | SchemaVersion::Rights => return,
         };
         node.version = next;
         self.occasions.add(occasion, 1);

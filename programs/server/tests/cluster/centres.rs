@@ -79,7 +79,7 @@ async fn come_to(client: &Client, hits: i64) {
     timeout(PATIENCE, found).await.expect("everything comes to every data centre");
 }
 
-fn shape() -> CentresShape {
+pub fn shape() -> CentresShape {
     let cluster = ClusterShape { replicas: 1, ports: Ports::Free, ..ClusterShape::default() };
     let names = ["eu", "us", "asia"].map(str::to_owned).to_vec();
     CentresShape { names, rtt_ms: vec![4.0, 8.0, 6.0], cluster, ..CentresShape::new(3) }

@@ -4,6 +4,7 @@
 mod support;
 
 mod attack;
+mod centre_rights;
 mod centres;
 mod cut_off;
 mod members;

@@ -6,12 +6,15 @@ use iolite_values::{RowKey, StoreIncarnation, TableId, TransactionId, Write};
 
 use super::effects::Effects;
 use crate::centres::app::{PEOPLE, WALL};
+use crate::centres::guests;
 use crate::centres::names::Name;
 use crate::centres::snapshot::Snapshot;
 use crate::centres::told::Views;
 use crate::checker::{Commits, Invariant, Violation, check_replicas, rows_of_stores};
 use crate::history::{ClientIndex, EndedAs, History, StoreHistory};
-use crate::world::World;
+use crate::world::{World, is_denial};
+
+const ALL: [&str; 4] = [PEOPLE, WALL, "guests", "notes"];
 
 /// # Errors
 /// The first [`Violation`] that is found.
@@ -21,6 +24,7 @@ pub fn check(world: &World) -> Result<(), Violation> {
         return Err(wrong.clone());
     }
     let mut merging = BTreeMap::new();
+    let mut stores = Vec::new();
     for (store, own) in &history.stores {
         let commits = Commits::collect(history, own)?;
         commits.check_reports(history.store_calls(*store))?;
@@ -28,7 +32,9 @@ pub fn check(world: &World) -> Result<(), Violation> {
         if goes_on(world, own) {
             note_effects(&commits, &mut merging)?;
         }
+        stores.push(commits);
     }
+    guests::check(history, &stores)?;
     let mut effects = Effects::default();
     let added: Result<(), String> = merging.values().flatten().try_for_each(|write| effects.add(write));
     added.map_err(|what| Violation::new(Invariant::Merged, what))?;
@@ -46,7 +52,7 @@ fn goes_on(world: &World, store: &StoreHistory) -> bool {
 
 /// Effects of each transaction, which are the same in all data centres.
 fn note_effects(commits: &Commits, merging: &mut BTreeMap<TransactionId, Vec<Write>>) -> Result<(), Violation> {
-    let is_of_app = |write: &&Write| [PEOPLE, WALL].map(TableId::of).contains(&write.cell.table);
+    let is_of_app = |write: &&Write| ALL.map(TableId::of).contains(&write.cell.table);
     for own in commits.by_time.values() {
         let Some(writes) = &own.writes else { continue };
         let mut effects: Vec<Write> = writes.iter().filter(is_of_app).cloned().collect();
@@ -74,7 +80,9 @@ fn check_ended(history: &History, store: StoreIncarnation, commits: &Commits) ->
             // It gave up at the device. If it was stored before it ran, as what it needs was not there, the store records that.
             EndedAs::Rejected(_) => recorded.is_none_or(|(_, has_effect)| !has_effect),
             EndedAs::Cancelled(_) => recorded.is_none(),
-            EndedAs::Quarantined(_) | EndedAs::Overruled => false,
+            // A denial is not recorded: the call may come to a data centre that has not heard of it.
+            EndedAs::Quarantined(why) => called.is_of_guests() && is_denial(why) && recorded.is_none(),
+            EndedAs::Overruled => false,
         };
         let is_durable = called.durable || recorded.is_none();
         if !is_durable || !ends.into_iter().all(fits) {
@@ -95,7 +103,7 @@ fn check_stores(world: &World, last: &Snapshot) -> Result<(), Violation> {
         let standing = world.standing_of_centres();
         same(&format!("a store has ({standing})"), &Snapshot::of(of(PEOPLE), of(WALL)), last)?;
         // Also what no plain value shows.
-        let is_of_app = |(table, _): &(TableId, RowKey)| [PEOPLE, WALL].map(TableId::of).contains(table);
+        let is_of_app = |(table, _): &(TableId, RowKey)| ALL.map(TableId::of).contains(table);
         let own: Vec<_> = rows.into_iter().filter(|(place, _)| is_of_app(place)).collect();
         if let Some(first) = first.as_ref().filter(|first| **first != own) {
             let what = format!("one data centre has {first:?}, and another one {own:?}");
