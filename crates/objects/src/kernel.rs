@@ -4,7 +4,7 @@
 
 mod calls;
 mod chains;
-mod coordinating;
+pub(crate) mod coordinating;
 mod copies;
 mod creating;
 mod holding;

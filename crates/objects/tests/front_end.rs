@@ -5,8 +5,8 @@ mod world;
 
 use std::time::Duration;
 
-use iolite_objects::Placing;
-use iolite_values::ObjectEpoch;
+use iolite_objects::{Placing, Right};
+use iolite_values::{DeviceRight, ObjectEpoch};
 use iolite_wire::objects::{Answer, CallFailure, Component, FromDevice, NotRun, Rpc};
 
 use self::world::{At, World, answer, call, hello, object};
@@ -167,4 +167,34 @@ fn a_device_is_not_given_the_state_of_an_object_with_copies() {
     let rpc = Rpc { method: String::new(), component: Component::Instance(0), ..rpc };
     let replies = world.says(session, FromDevice::Call { number, to, rpc });
     assert_eq!(answer(&replies), Some(&Answer::Failed(CallFailure::NotRun(NotRun::NotPermitted))));
+}
+
+/// A rule of a class may look at the name of the method. A device says that name, and which part of the object a call is for, and what it claims.
+#[test]
+fn a_device_has_the_right_of_each_method_that_it_runs_and_of_each_thing_that_it_claims() {
+    let mut world = World::new(true);
+    world.create_under(At::Server, "home", "WriteThroughCaching lease=5000").expect("it begins");
+    let session = world.stranger();
+    world.says(session, hello());
+    let FromDevice::Call { to, rpc, .. } = call(world.node(At::Server), "home", ObjectEpoch(1)) else {
+        panic!("a call")
+    };
+    let method = |name: &str| Right::Call { method: name.to_owned() };
+    let (read, hold) = (Right::Read, Right::Hold);
+    let parts = [
+        (Component::Method, DeviceRight::Call, vec![method("set")]),
+        (Component::Method, DeviceRight::Hold, vec![method("set"), hold.clone()]),
+        (Component::Proxy(0), DeviceRight::Read, vec![method("set"), read.clone()]),
+        (Component::Instance(0), DeviceRight::Call, vec![method("")]),
+        (Component::Instance(0), DeviceRight::Read, vec![read]),
+        (Component::Coordinator(0), DeviceRight::Hold, vec![hold]),
+    ];
+    for (number, (component, claim, rights)) in parts.into_iter().enumerate() {
+        // An object of its own for each, so no yes is kept of one before.
+        let object = object(&format!("home {number}"));
+        let rpc = Rpc { method: "set".to_owned(), component, claim, object, ..rpc.clone() };
+        world.asked_rights.clear();
+        world.says(session, FromDevice::Call { number: 1 + number as u64, to, rpc });
+        assert_eq!(world.asked_rights, rights, "{component:?} {claim:?}");
+    }
 }

@@ -34,7 +34,7 @@ impl std::fmt::Debug for Coordinating {
 }
 
 /// The method of a message that asks which nodes have copies.
-const REF_REQUEST: &str = "onRefRequest";
+pub(crate) const REF_REQUEST: &str = "onRefRequest";
 
 impl Kernel {
     /// This node coordinates an object from now on. One that it coordinates already has begun anew, perhaps with other managers.

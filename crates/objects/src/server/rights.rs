@@ -36,11 +36,28 @@ const KEPT: usize = 1_000;
 /// Something that waits for a right.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Guarded {
-    Call { number: u64, to: NodeId, rpc: Box<Rpc> },
-    Begin { number: u64, begin: Begin },
-    Create { number: u64, begin: Begin, state: Vec<u8> },
+    /// `then`: another right that it needs, once it has the first one.
+    Call {
+        number: u64,
+        to: NodeId,
+        rpc: Box<Rpc>,
+        then: Option<Right>,
+    },
+    Begin {
+        number: u64,
+        begin: Begin,
+    },
+    Create {
+        number: u64,
+        begin: Begin,
+        state: Vec<u8>,
+    },
     Hold(HoldFor, Box<ToHold>),
-    Keep { number: u64, object: ObjectName, epoch: ObjectEpoch },
+    Keep {
+        number: u64,
+        object: ObjectName,
+        epoch: ObjectEpoch,
+    },
 }
 
 impl Server {
@@ -75,7 +92,11 @@ impl Server {
     fn granted(&mut self, session: SessionId, guarded: Guarded) {
         match guarded {
             Guarded::Hold(waits, to_hold) => self.hold_at_session(session, waits, *to_hold),
-            Guarded::Call { number, to, rpc } => self.relay(Asker::Session(session, number), to, *rpc),
+            Guarded::Call { number, to, rpc, then: None } => self.relay(Asker::Session(session, number), to, *rpc),
+            Guarded::Call { number, to, rpc, then: Some(right) } => {
+                let object = rpc.object.clone();
+                self.guard(session, object, right, Guarded::Call { number, to, rpc, then: None });
+            }
             Guarded::Begin { number, begin } => {
                 if let Some(at) = self.sessions.node(session) {
                     self.ask(Asked::By(Asker::Session(session, number)), TrackAsk::Begin { begin, at });

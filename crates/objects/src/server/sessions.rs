@@ -18,6 +18,7 @@ use super::holds::{HoldKey, may_be_at_devices};
 use super::rights::{Guarded, Right};
 use super::{Asker, LetIn, Server, ServerOutput, SessionEvent, SessionId, TrackAsk};
 use crate::Broken;
+use crate::kernel::coordinating::REF_REQUEST;
 use crate::limits::{SESSION_CALLS_MAX, SESSION_UNDRAINED_MAX};
 use crate::parts::Parts;
 
@@ -522,18 +523,31 @@ impl Server {
         if serves {
             return self.relay(Asker::Session(session, number), to, rpc);
         }
-        let right = match (rpc.component, rpc.claim) {
-            (Component::Method, _) | (_, DeviceRight::Call) => Right::Call { method: rpc.method.clone() },
-            (Component::Instance(_) | Component::Proxy(_) | Component::Coordinator(_), DeviceRight::Read) => {
-                Right::Read
-            }
-            (Component::Instance(_) | Component::Proxy(_) | Component::Coordinator(_), DeviceRight::Hold) => {
-                Right::Hold
-            }
-        };
+        let (right, then) = rights_of(&mut rpc);
         let object = rpc.object.clone();
-        self.guard(session, object, right, Guarded::Call { number, to, rpc: Box::new(rpc) });
+        self.guard(session, object, right, Guarded::Call { number, to, rpc: Box::new(rpc), then });
     }
+}
+
+/// The right that a device's call needs, and perhaps another one. A call that runs a method needs `call` of that method, whatever part of the object it
+/// goes to; a call that claims something needs the right to that. A message of a manager runs no method, so it names none.
+fn rights_of(rpc: &mut Rpc) -> (Right, Option<Right>) {
+    let is_message = match rpc.component {
+        Component::Method => false,
+        Component::Instance(_) | Component::Coordinator(_) => true,
+        Component::Proxy(_) => rpc.method.is_empty(),
+    };
+    // A coordinator is asked for nodes by a name of its own.
+    if is_message && rpc.method != REF_REQUEST {
+        rpc.method.clear();
+    }
+    let call = Right::Call { method: if is_message { String::new() } else { rpc.method.clone() } };
+    let claimed = match rpc.claim {
+        DeviceRight::Call => return (call, None),
+        DeviceRight::Read => Right::Read,
+        DeviceRight::Hold => Right::Hold,
+    };
+    if is_message { (claimed, None) } else { (call, Some(claimed)) }
 }
 
 /// The number that a message gives to what it asks, each of which is used once.

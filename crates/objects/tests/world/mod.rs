@@ -9,8 +9,8 @@ use std::time::Duration;
 use iolite_machine::{Instant, Machine, Now, WallTime};
 use iolite_objects::{
     AskId, Broken, Call, CallError, CallResult, Class, Created, Device, DeviceInput, DeviceOutput, DeviceSettings,
-    Ended, FromApp, KeptObject, LinkState, PeerEvent, PeerLink, Placing, Resumed, Run, RunId, Server, ServerInput,
-    ServerOutput, ServerSettings, SessionEvent, SessionId, Ticket, ToApp, TokenSource, TrackAsk, Tracked,
+    Ended, FromApp, KeptObject, LinkState, PeerEvent, PeerLink, Placing, Resumed, Right, Run, RunId, Server,
+    ServerInput, ServerOutput, ServerSettings, SessionEvent, SessionId, Ticket, ToApp, TokenSource, TrackAsk, Tracked,
 };
 use iolite_values::{
     Bucket, CoordinatorId, DeviceRight, Id, NodeId, NodeLife, NodeName, ObjectEpoch, ObjectName, StoreIncarnation,
@@ -52,6 +52,8 @@ pub struct World {
     /// Classes to which the door says no, and how often it was asked.
     pub closed: BTreeSet<String>,
     pub knocks: u64,
+    /// The rights that the door was asked for, in order.
+    pub asked_rights: Vec<Right>,
     /// Messages between the servers are lost.
     pub peers_are_deaf: bool,
     /// The rule that devices leave out which come from now on.
@@ -175,6 +177,7 @@ impl World {
             strangers: Vec::new(),
             closed: BTreeSet::new(),
             knocks: 0,
+            asked_rights: Vec::new(),
             peers_are_deaf: false,
             broken: Broken::Nothing,
             managers: String::new(),
@@ -704,8 +707,9 @@ impl World {
                 let message = iolite_wire::objects::PeerMessage::decode(&bytes).expect("it was written so");
                 self.servers[1 - at].handle(self.now, ServerInput::Peer(link, PeerEvent::Message(message)));
             }
-            ServerOutput::May(id, _session, object, _right) => {
+            ServerOutput::May(id, _session, object, right) => {
                 self.knocks += 1;
+                self.asked_rights.push(right);
                 let may = !self.closed.contains(object.class());
                 self.servers[at].handle(self.now, ServerInput::May(id, may));
             }
