@@ -23,4 +23,6 @@ pub enum Broken {
     CommitOverOthers,
     /// The caller that a device writes into its calls is believed.
     BelieveTheStamp,
+    /// A call of a device goes on without a word of the door of rights.
+    CallUnjudged,
 }

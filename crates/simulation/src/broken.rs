@@ -72,6 +72,7 @@ pub enum Broken {
     BelieveTheStamp,
     ServeWhatWasKept,
     AnswerBeforeKept,
+    CallUnjudged,
     JudgeWithoutReads,
     RulesBeforeGuarded,
     ReadsUnchecked,
@@ -112,7 +113,7 @@ struct Variant {
 }
 
 /// All that can be taken out, in the order in which they are listed.
-const VARIANTS: [Variant; 60] = [
+const VARIANTS: [Variant; 61] = [
     Variant {
         broken: Broken::SkipReadValidation,
         name: "skip-read-validation",
@@ -519,6 +520,14 @@ const VARIANTS: [Variant; 60] = [
         name: "answer-before-kept",
         rule: "a device answers a write before its disk has the state",
         place: Where::Hosts,
+        needs: Needs::Objects,
+        seeds: Some(1..=60),
+    },
+    Variant {
+        broken: Broken::CallUnjudged,
+        name: "call-unjudged",
+        rule: "a call of a device goes to its object without a word of the door of rights",
+        place: Where::Kernel(BrokenKernel::CallUnjudged),
         needs: Needs::Objects,
         seeds: Some(1..=60),
     },

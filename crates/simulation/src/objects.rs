@@ -15,6 +15,7 @@ mod happened;
 mod kinds;
 mod links;
 mod live;
+mod members;
 mod names;
 mod peers;
 mod queue;

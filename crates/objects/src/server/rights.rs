@@ -11,6 +11,7 @@ use iolite_wire::objects::{Answer, Begin, CallFailure, NotRun, Rpc, ToDevice, Tr
 use super::asking::{Asked, Claimed};
 use super::holds::{HoldFor, ToHold};
 use super::{Asker, MayId, Server, ServerOutput, SessionId, TrackAsk};
+use crate::Broken;
 
 /// Something that a user may do with an object, or may not.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -64,7 +65,8 @@ impl Server {
     /// Does something once the user of the session may.
     pub(super) fn guard(&mut self, session: SessionId, object: ObjectName, right: Right, guarded: Guarded) {
         let key = (object, right);
-        if self.rights.granted.get(&session).is_some_and(|granted| granted.contains(&key)) {
+        let is_unjudged = self.settings.broken == Broken::CallUnjudged && matches!(guarded, Guarded::Call { .. });
+        if is_unjudged || self.rights.granted.get(&session).is_some_and(|granted| granted.contains(&key)) {
             return self.granted(session, guarded);
         }
         let (object, right) = key;

@@ -203,6 +203,7 @@ impl World {
         let index = RunIndex(self.told.runs.len());
         let run = RunTold { call, at, is_copy, store, epoch, birth, ended, caller };
         self.judge_start(&run);
+        self.judge_rights(&run);
         self.told.runs.push(run);
         self.told.calls[call.0].runs.push(index);
         Some(index)

@@ -96,10 +96,14 @@ pub enum ObjectEvent {
     Migrated,
     /// A coordinator kept another memory.
     Remembered,
+    /// A user had no right to what a call asked for.
+    Denied,
+    /// A yes was withdrawn.
+    Withdrawn,
 }
 
 impl ObjectEvent {
-    pub const ALL: [ObjectEvent; 46] = [
+    pub const ALL: [ObjectEvent; 48] = [
         ObjectEvent::Began,
         ObjectEvent::BeganAnew,
         ObjectEvent::TakenFromLost,
@@ -146,5 +150,7 @@ impl ObjectEvent {
         ObjectEvent::Followed,
         ObjectEvent::Migrated,
         ObjectEvent::Remembered,
+        ObjectEvent::Denied,
+        ObjectEvent::Withdrawn,
     ];
 }

@@ -30,6 +30,8 @@ pub enum Event {
     Feed(usize),
     /// The next fault.
     Fault,
+    /// A right of a user comes or goes.
+    Rights,
     /// The link of two servers is whole again.
     OpenPeers(PairId),
     /// The link of two servers ends, at both ends.

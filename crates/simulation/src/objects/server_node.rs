@@ -5,7 +5,7 @@
 use iolite_machine::Machine;
 use iolite_objects::managers::Recalled;
 use iolite_objects::{
-    AskId, LetIn, MayId, Server, ServerInput, ServerOutput, ServerSettings, SessionEvent, SessionId, TrackAsk, Tracked,
+    AskId, LetIn, Server, ServerInput, ServerOutput, ServerSettings, SessionEvent, SessionId, TrackAsk, Tracked,
 };
 use iolite_store::Event as StoreEvent;
 use iolite_tracking::{Ask, Input, News, Output, Settings, Told, Tracking};
@@ -125,7 +125,7 @@ impl World {
         last.max(self.moment + self.random.below(MILLISECOND)) + 1
     }
 
-    fn tell_objects(&mut self, server: usize, input: ServerInput) {
+    pub fn tell_objects(&mut self, server: usize, input: ServerInput) {
         let Some(last) = self.servers[server].process.as_ref().map(|own| own.news_at) else { return };
         let at = self.mailed(last);
         if let Some(own) = &mut self.servers[server].process {
@@ -189,13 +189,9 @@ impl World {
                 self.count_parts(matches!(message, iolite_wire::objects::PeerMessage::Part { .. }));
                 self.send_to_peer(link, &message);
             }
-            ServerOutput::May(id, _, _, _) => self.may(server, id),
+            ServerOutput::May(id, session, object, right) => self.may(server, id, (session, object, right)),
             ServerOutput::App(output) => self.perform(At::Server(server), output),
         }
-    }
-
-    fn may(&mut self, server: usize, id: MayId) {
-        self.tell_objects(server, ServerInput::May(id, true));
     }
 
     pub fn count_parts(&mut self, is_part: bool) {

@@ -18,6 +18,7 @@ use super::disks::Disks;
 use super::happened::ObjectEvent;
 use super::kinds::{self, Kind};
 use super::links::Links;
+use super::members::Members;
 use super::names::{At, objects_of};
 use super::peers::Peers;
 use super::queue::{Event, NodeEvent, Queue};
@@ -46,6 +47,7 @@ pub struct World {
     pub rows: Rows,
     pub serving: Serving,
     pub told: Told,
+    pub members: Members,
     pub events: Counts<ObjectEvent>,
     /// When another store took the place of the first one.
     pub restored: Moment,
@@ -125,6 +127,7 @@ impl World {
             rows: Rows::default(),
             serving: Serving::default(),
             told: Told::default(),
+            members: Members::new(seed, broken),
             events: Counts::default(),
             restored: 0,
             objects: kinds.iter().copied().flat_map(objects_of).collect(),
@@ -162,6 +165,9 @@ impl World {
         }
         let first = self.moment + 3_000 * MILLISECOND;
         self.queue.add(first, Event::Fault);
+        if self.members.is_on {
+            self.queue.add(first, Event::Rights);
+        }
     }
 
     pub fn all(&self) -> Vec<At> {
@@ -315,6 +321,7 @@ impl World {
             Event::Late(store, transaction) => self.on_late(store, &transaction),
             Event::Feed(server) => self.on_feed(server),
             Event::Fault => self.on_fault(),
+            Event::Rights => self.change_rights(),
             Event::OpenPeers(pair) => self.open_peers(pair),
             Event::ClosePeers(pair, generation) => self.close_peers(pair, generation),
             Event::EndLink(link) => self.end_link(link, 0, 0),
