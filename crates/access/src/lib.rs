@@ -4,6 +4,7 @@
 
 mod claim;
 mod development;
+mod devices;
 mod error;
 mod identity;
 mod rows;
@@ -15,6 +16,7 @@ use iolite_machine::WallTime;
 pub use iolite_rights::ClaimType;
 
 pub use development::{DEVELOPMENT_ISSUER, DevelopmentToken};
+pub use devices::{Admitted, DEVICE_AWAY_DAYS, DEVICES_MAX, UserDevice};
 pub use error::AccessError;
 pub use identity::{Identity, Subject, User};
 pub use rows::{ACCESS_TABLE, AccessRows};
@@ -131,6 +133,8 @@ mod tests {
         let page = include_str!("../../../docs/limits.md");
         for row in [
             format!("| `access::TOKEN_BYTES_MAX` | {TOKEN_BYTES_MAX} |"),
+            format!("| `access::DEVICES_MAX` | {DEVICES_MAX} |"),
+            format!("| `access::DEVICE_AWAY_DAYS` | {DEVICE_AWAY_DAYS} |"),
             format!("| `access::SUBJECT_BYTES_MAX` | {} |", identity::SUBJECT_BYTES_MAX),
             format!("| `access::KEY_SET_BYTES_MAX` | {} |", KEY_SET_BYTES_MAX),
             format!("| `access::KEY_SET_KEYS_MAX` | {} |", tokens::KEY_SET_KEYS_MAX),
