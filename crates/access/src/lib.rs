@@ -2,6 +2,7 @@
 //!
 //! Source: Iolite's own; the papers leave authentication out. Access lists per table and row rules join here.
 
+mod blob_bytes;
 mod claim;
 mod development;
 mod devices;
@@ -15,6 +16,7 @@ use iolite_machine::WallTime;
 /// The type that settings give a claim.
 pub use iolite_rights::ClaimType;
 
+pub use blob_bytes::{blob_bytes_interest, blob_bytes_of, more_blob_bytes};
 pub use development::{DEVELOPMENT_ISSUER, DevelopmentToken};
 pub use devices::{Admitted, DEVICE_AWAY_DAYS, DEVICES_MAX, UserDevice};
 pub use error::AccessError;

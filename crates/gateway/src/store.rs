@@ -85,6 +85,8 @@ pub enum Purpose {
     BlobRow(Counter),
     /// The end of a lease that is over, by the counter of its transaction.
     Revocation(Counter),
+    /// What a user has stored of blobs.
+    BlobQuota,
     /// A cell whose blob a connection to `/blobs` speaks of.
     BlobCell,
     /// A key set, by which a user's read rules are applied.
@@ -127,6 +129,7 @@ impl Purpose {
             | Purpose::Access
             | Purpose::Device(_)
             | Purpose::BlobCell
+            | Purpose::BlobQuota
             | Purpose::Set(_)
             | Purpose::Rights { .. }
             | Purpose::Explanation(_)
@@ -296,6 +299,7 @@ impl Gateway {
             }
             Purpose::BlobRow(counter) => self.on_row_commit_refused(now, counter),
             Purpose::BlobCell => self.on_cell_refused(now, id),
+            Purpose::BlobQuota => self.on_quota(now, id, None),
             Purpose::Spent { client, lane, counter } => self.on_spent(now, client, lane, counter, None),
             Purpose::Set(number) => self.on_set_refused(number, &refusal.to_string()),
             Purpose::Rights { client, .. } => self.on_judged_by_nothing(client, refusal),
@@ -340,6 +344,7 @@ impl Gateway {
                 self.on_device_row(now, client, counter, &reply);
             }
             (Purpose::BlobRow(counter), Reply::Commit(reply)) => self.on_row_committed(now, counter, &reply),
+            (Purpose::BlobQuota, Reply::ReadAt(reply)) => self.on_quota(now, id, Some(reply)),
             (Purpose::BlobCell, Reply::ReadAt(reply)) => self.on_cell(now, id, reply),
             (Purpose::Set(number), Reply::ReadAt(reply)) => self.on_set(now, number, reply),
             (Purpose::Rights { client, lane, counter }, Reply::ReadAt(reply)) => {

@@ -74,6 +74,7 @@ impl Gateway {
             | Purpose::Revocation(_)
             | Purpose::BlobRow(_)
             | Purpose::BlobCell
+            | Purpose::BlobQuota
             | Purpose::Set(_)
             | Purpose::Explanation(_)
             | Purpose::Acknowledge(_) => None,
@@ -110,6 +111,7 @@ impl Gateway {
             | Purpose::Revocation(_)
             | Purpose::BlobRow(_)
             | Purpose::BlobCell
+            | Purpose::BlobQuota
             | Purpose::Set(_)
             | Purpose::Rights { .. }
             | Purpose::Explanation(_)
