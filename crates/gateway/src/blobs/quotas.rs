@@ -8,9 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use iolite_access::{
-    ANONYMOUS_ISSUER, Access, AccessRows, blob_bytes_interest, blob_bytes_of, more_blob_bytes,
-};
+use iolite_access::{ANONYMOUS_ISSUER, Access, AccessRows, blob_bytes_interest, blob_bytes_of, more_blob_bytes};
 use iolite_blobs::{Done, Leases, ObjectName, RowCommit, SessionInput, Ticket, limits::LEASE_FOR};
 use iolite_machine::{Instant, Now};
 use iolite_store::{ReadLimit, ReadReply, Request, RequestId, TooOld};

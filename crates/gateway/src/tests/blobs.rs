@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use iolite_access::{Access, AnonymousKey, TokenSettings, Tokens};
 use iolite_blobs::{
     Builder, CheckedPut, Client, ClientInput, ClientOutput, Done, LEASES_TABLE, ObjectName, Part, SEALS_TABLE, Upload,
     UploadNumber, UploadOutput,
     limits::{LEASE_FOR, LEASES_OF_CLIENT_MAX},
     pack,
 };
-use iolite_access::{Access, AnonymousKey, TokenSettings, Tokens};
 use iolite_catalog::Deployment;
 use iolite_machine::WallTime;
 use iolite_rights::{Rights, TableRules};
@@ -397,6 +397,14 @@ fn put_chunks(album: &mut Album, lease: LeaseName, first: u8, count: u8) -> usiz
     stored
 }
 
+/// Says hello as the anonymous user of the album.
+fn greet(album: &mut Album) {
+    let user = iolite_values::Id::from_u128(1);
+    let token = AnonymousKey::from_seed([7; 32]).token(user, "photos", album.world.now.wall, LEASE_FOR);
+    let said = album.say(1, BlobRequest::Hello(BlobHello { token, ..blob_hello() }));
+    assert!(matches!(said[..], [BlobOutput::Send(BlobReply::Welcome(_))]), "{said:?}");
+}
+
 fn lease(album: &mut Album) -> Option<LeaseName> {
     match &album.say(1, BlobRequest::Lease)[..] {
         [BlobOutput::Send(BlobReply::Leased(leased))] => Some(leased.lease),
@@ -424,6 +432,7 @@ fn a_user_seals_so_much_and_then_gets_no_lease() {
 #[test]
 fn a_seal_that_is_more_than_a_user_may_have_is_refused() {
     let mut album = Album::of_guest(3);
+    greet(&mut album);
     let blob = album.put(&content(100_000));
     let lease = lease(&mut album).expect("there is room");
     let tree = BlobTree::of(&blob.leased(lease).expect("it waits")).expect("a tree");
@@ -443,19 +452,14 @@ fn a_seal_that_is_more_than_a_user_may_have_is_refused() {
 #[test]
 fn what_a_user_stores_and_seals_never_has_the_bound_too_until_a_sweep_has_it() {
     let mut album = Album::of_guest(4);
+    greet(&mut album);
     let first = lease(&mut album).expect("there is room");
     assert_eq!(put_chunks(&mut album, first, 0, 5), 4);
     assert_eq!(lease(&mut album), None);
     // All of the connection is gone, and its lease is over.
     album.world.input(Input::Blobs(BlobLink(1), BlobInput::Closed));
     album.open(1);
-    let token = AnonymousKey::from_seed([7; 32]);
-    let hello = |album: &Album| {
-        let user = iolite_values::Id::from_u128(1);
-        BlobHello { token: token.token(user, "photos", album.world.now.wall, LEASE_FOR), ..blob_hello() }
-    };
-    let said = hello(&album);
-    album.say(1, BlobRequest::Hello(said));
+    greet(&mut album);
     assert_eq!(lease(&mut album), None);
     album.world.now.wall = WallTime::from_micros(LEASE_FOR.as_micros() as u64 + 1);
     album.world.input(Input::RevokeLeases);

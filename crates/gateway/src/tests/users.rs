@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use iolite_access::{ANONYMOUS_ISSUER, Access, AccessRows, AnonymousKey, Key, LEEWAY, Subject, TokenSettings, Tokens, UserDevice};
+use iolite_access::{
+    ANONYMOUS_ISSUER, Access, AccessRows, AnonymousKey, Key, LEEWAY, Subject, TokenSettings, Tokens, UserDevice,
+};
 use iolite_machine::WallTime;
 use iolite_values::{Id, Timestamp};
 use iolite_wire::message::{FromClient, FromGateway, GoodbyeReason, Hello, Welcome};
@@ -272,7 +274,9 @@ fn outcome_of_writing(world: &mut World, session: u64) -> Option<(GoodbyeReason,
     let mut told = world.take();
     told.retain(|said| !matches!(said, Said::To(to, _) if *to != session));
     match &told[..] {
-        [Said::To(_, FromGateway::Goodbye(goodbye)), Said::Closed(_)] => Some((goodbye.reason, goodbye.message.clone())),
+        [Said::To(_, FromGateway::Goodbye(goodbye)), Said::Closed(_)] => {
+            Some((goodbye.reason, goodbye.message.clone()))
+        }
         _ => {
             assert_eq!(counters_told(session, &told), [counter]);
             None

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use iolite_gateway::Limits;
 use iolite_gateway::limits::{BLOB_BYTES_ANONYMOUS_MAX, BLOB_BYTES_USER_MAX};
 use serde::{Deserialize, Serialize};
 
@@ -52,6 +53,14 @@ impl BlobsConfig {
         BlobsConfig { address, bytes_max: None, bytes_max_user, bytes_max_anonymous, grace: GRACE, trace: None }
     }
 
+    /// The limits of a gateway with this store, or without one.
+    pub fn limits(blobs: Option<&BlobsConfig>) -> Limits {
+        let limits = Limits::default();
+        let Some(own) = blobs else { return limits };
+        let (blob_bytes_user_max, blob_bytes_anonymous_max) = (own.bytes_max_user, own.bytes_max_anonymous);
+        Limits { blob_bytes_user_max, blob_bytes_anonymous_max, ..limits }
+    }
+
     pub(super) fn of(table: BlobsTable, folder: &Path) -> Result<BlobsConfig, ConfigProblem> {
         let BlobsTable { store, bytes_max, bytes_max_user, bytes_max_anonymous, grace_s, trace } = table;
         if bytes_max == Some(0) {
@@ -81,6 +90,9 @@ mod tests {
         let said = read("store = \"dir:blobs\"\nbytes_max = 1_000\ngrace_s = 0\ntrace = \"trace.json\"");
         let trace = Some("/etc/iolite/trace.json".into());
         assert_eq!(said, Ok(BlobsConfig { bytes_max: Some(1_000), grace: Duration::ZERO, trace, ..config }));
+        let of_users = read("store = \"dir:blobs\"\nbytes_max_user = 7\nbytes_max_anonymous = 0").expect("good");
+        let limits = BlobsConfig::limits(Some(&of_users));
+        assert_eq!((limits.blob_bytes_user_max, limits.blob_bytes_anonymous_max), (7, 0));
         assert!(read("store = \"dir:blobs\"\nbytes_max = 0").is_err_and(|error| error.contains("leave it out")));
         assert!(read("store = \"dir:blobs\"\nmax = 1").is_err_and(|error| error.contains("unknown field `max`")));
     }

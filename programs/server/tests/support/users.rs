@@ -5,8 +5,8 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use iolite_values::{
-    Attempt, Cell, ClientId, ColumnId, Counter, Decision, Id, Interest, KeyRange, LaneNumber, Operation, Query, RowKey, SchemaHash,
-    TableId, Timestamp, Value, Write,
+    Attempt, Cell, ClientId, ColumnId, Counter, Decision, Id, Interest, KeyRange, LaneNumber, Operation, Query, RowKey,
+    SchemaHash, TableId, Timestamp, Value, Write,
 };
 use iolite_wire::message::{
     Advance, FromClient, FromGateway, GoodbyeReason, Hello, Rejection, Resume, Submit, Subscribe, SubscriptionId,
