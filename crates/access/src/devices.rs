@@ -50,7 +50,7 @@ pub enum Admitted {
 }
 
 impl UserDevice {
-    /// Nothing is known of them yet. `subject`: the digest of the user.
+    /// A device and a user of whom nothing is known yet. `subject`: the digest of the user.
     pub fn new(device: Id, subject: Id) -> UserDevice {
         UserDevice { device, subject, owner: None, has_user_row: false, devices: BTreeMap::new() }
     }

@@ -71,7 +71,7 @@ pub struct Gateway {
     pub(crate) timers: Timers<SessionId>,
     pub(crate) blobs: Blobs,
     pub(crate) revoked: Revoked,
-    /// Whose the devices of users are that write.
+    /// The devices from which users write.
     pub(crate) devices: Devices,
     pub(crate) keys: KeysKnown,
     pub(crate) idle: Idle,

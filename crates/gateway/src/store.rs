@@ -85,7 +85,7 @@ pub enum Purpose {
     BlobRow(Counter),
     /// The end of a lease that is over, by the counter of its transaction.
     Revocation(Counter),
-    /// What a user has stored of blobs.
+    /// The count of a user's blobs.
     BlobQuota,
     /// A cell whose blob a connection to `/blobs` speaks of.
     BlobCell,

@@ -21,7 +21,7 @@ use crate::store::Purpose;
 /// Bytes of a chunk, whatever it holds.
 const CHUNK_BYTES: u64 = Cutting::CHUNK_BYTES_MAX as u64;
 
-/// What users store.
+/// The blobs of users, as far as they are counted here.
 #[derive(Debug, Default)]
 pub struct Quotas {
     users: BTreeMap<Id, UserBlobs>,
@@ -70,10 +70,12 @@ impl Quotas {
         (self.reads, self.sealing) = Default::default();
     }
 
-    /// What is read for a connection that is over.
+    /// Takes the reads for a connection that is over.
     pub fn take_reads(&mut self, link: BlobLink) -> Vec<RequestId> {
-        let of_link = self.reads.extract_if(.., |_, asked| asked.link == link);
-        of_link.map(|(request, _)| request).collect()
+        let of_link = self.reads.iter().filter(|(_, asked)| asked.link == link).map(|(request, _)| *request);
+        let requests: Vec<RequestId> = of_link.collect();
+        requests.iter().for_each(|request| drop(self.reads.remove(request)));
+        requests
     }
 
     /// A commit has ended.

@@ -35,7 +35,7 @@ enum Question {
         device: UserDevice,
     },
     Committing(Counter),
-    /// They have changed meanwhile, and are read again when the feed is there.
+    /// The rows have changed meanwhile, and are read again when the feed is there.
     Early(Timestamp),
 }
 
