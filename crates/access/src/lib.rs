@@ -2,8 +2,10 @@
 //!
 //! Source: Iolite's own; the papers leave authentication out. Access lists per table and row rules join here.
 
+mod blob_bytes;
 mod claim;
 mod development;
+mod devices;
 mod error;
 mod identity;
 mod rows;
@@ -14,7 +16,9 @@ use iolite_machine::WallTime;
 /// The type that settings give a claim.
 pub use iolite_rights::ClaimType;
 
+pub use blob_bytes::{blob_bytes_interest, blob_bytes_of, more_blob_bytes};
 pub use development::{DEVELOPMENT_ISSUER, DevelopmentToken};
+pub use devices::{Admitted, DEVICE_AWAY_DAYS, DEVICES_MAX, UserDevice};
 pub use error::AccessError;
 pub use identity::{Identity, Subject, User};
 pub use rows::{ACCESS_TABLE, AccessRows};
@@ -131,6 +135,8 @@ mod tests {
         let page = include_str!("../../../docs/limits.md");
         for row in [
             format!("| `access::TOKEN_BYTES_MAX` | {TOKEN_BYTES_MAX} |"),
+            format!("| `access::DEVICES_MAX` | {DEVICES_MAX} |"),
+            format!("| `access::DEVICE_AWAY_DAYS` | {DEVICE_AWAY_DAYS} |"),
             format!("| `access::SUBJECT_BYTES_MAX` | {} |", identity::SUBJECT_BYTES_MAX),
             format!("| `access::KEY_SET_BYTES_MAX` | {} |", KEY_SET_BYTES_MAX),
             format!("| `access::KEY_SET_KEYS_MAX` | {} |", tokens::KEY_SET_KEYS_MAX),

@@ -6,6 +6,8 @@
 //! |---|---|
 //! | `"revoked"`, the digest of a subject | `not_before`, microseconds since 1970: tokens that were issued before it are refused |
 //! | `"key"`, a number from 0 | `seed`, 32 bytes: an Ed25519 key of anonymous users |
+//!
+//! Rows of devices are beside them (`devices.rs`). They are many, so no gateway holds them: [`AccessRows::interest`] is of the rows above only.
 
 use std::collections::BTreeMap;
 
@@ -37,7 +39,9 @@ impl AccessRows {
 
     /// The rows that are to be read at start, and watched in the feed.
     pub fn interest() -> Interest {
-        Interest::Range { table: AccessRows::table(), range: KeyRange::all() }
+        let [keys, revoked] = [KEY, REVOKED].map(|kind| KeyRange::prefix(&[Value::string(kind)]).expect("short"));
+        let range = KeyRange { lower: keys.lower, upper: revoked.upper };
+        Interest::Range { table: AccessRows::table(), range }
     }
 
     /// Takes a row as it was read.
@@ -45,9 +49,9 @@ impl AccessRows {
         self.rows.insert(key, row);
     }
 
-    /// Takes a write of the feed. Writes of other tables are ignored.
+    /// Takes a write of the feed. Those of other rows are ignored.
     pub fn take(&mut self, write: &Write) {
-        if write.cell.table == AccessRows::table() {
+        if AccessRows::interest().includes(&write.cell) {
             let row = self.rows.entry(write.cell.row.clone()).or_default();
             // An operation of another type changes nothing, here as in the store.
             let _ = row.apply(write.cell.column, &write.operation);
@@ -149,6 +153,16 @@ mod tests {
         assert!(!rows.revokes(&ann(Some(7))) && !rows.revokes(&Identity::Developer));
         AccessRows::revocation(digest, WallTime::from_micros(9)).iter().for_each(|write| rows.take(write));
         assert!(rows.revokes(&ann(Some(7))), "a later one holds");
+    }
+
+    #[test]
+    fn a_gateway_holds_no_rows_of_devices() {
+        let device = crate::UserDevice::new(Id::from_u128(1), Id::from_u128(2));
+        let Ok(crate::Admitted::By(_, writes)) = device.admit(WallTime::from_micros(5)) else { panic!("a new device") };
+        assert!(!writes.iter().any(|write| AccessRows::interest().includes(&write.cell)));
+        let (_, key) = AccessRows::first_key([5; 32]);
+        let revoked = AccessRows::revocation(Id::from_u128(2), WallTime::from_micros(5));
+        assert!(key.iter().chain(&revoked).all(|write| AccessRows::interest().includes(&write.cell)));
     }
 
     #[test]

@@ -54,7 +54,8 @@ pub enum RowCommit {
     /// Rests on the lease's row, and changes its `until`.
     Renew { lease: LeaseName, row: Lease },
     /// Rests on the lease's row, and on the cell of `holds` as of its position. Inserts the row of a seal. If that is there already, it was committed.
-    Seal { lease: LeaseName, tree: TreeId, holds: Option<Held> },
+    /// `chunks`: what it stands for that is stored under its lease.
+    Seal { lease: LeaseName, tree: TreeId, holds: Option<Held>, chunks: u64 },
 }
 
 /// The blob whose chunks a sealed tree shares: the seal holds them until it is spent.

@@ -46,7 +46,7 @@ impl RowCommit {
                 reads: vec![lease_read(*lease)],
                 writes: vec![until(*lease, row.until)],
             },
-            RowCommit::Seal { lease, tree, holds } => {
+            RowCommit::Seal { lease, tree, holds, chunks: _ } => {
                 let cell =
                     Cell { table: TableId::of(SEALS_TABLE), row: seal_key(*lease, *tree), column: ColumnId::of(HOLDS) };
                 let held = holds.as_ref().map_or(Value::Null, |held| held.blob.clone().into());
@@ -271,14 +271,14 @@ mod tests {
         assert_eq!((leases.get(LEASE), leases.of_client(CLIENT)), (Some(row(50)), 1));
         take(&mut leases, 2, &RowCommit::Renew { lease: LEASE, row: row(90) });
         assert_eq!((leases.get(LEASE), leases.of_client(CLIENT)), (Some(row(90)), 1));
-        take(&mut leases, 3, &RowCommit::Seal { lease: LEASE, tree: tree(), holds: Some(held(2)) });
+        take(&mut leases, 3, &RowCommit::Seal { lease: LEASE, tree: tree(), holds: Some(held(2)), chunks: 1 });
         assert_eq!(leases.sealed(LEASE, tree()), Some(at(3)));
     }
 
     #[test]
     fn a_lease_and_a_seal_that_are_deleted_are_gone() {
         let mut leases = Leases::default();
-        let seal = RowCommit::Seal { lease: LEASE, tree: tree(), holds: None };
+        let seal = RowCommit::Seal { lease: LEASE, tree: tree(), holds: None, chunks: 1 };
         take(&mut leases, 1, &RowCommit::Grant { lease: LEASE, row: row(50) });
         take(&mut leases, 2, &seal);
         let cells = [lease_cell(LEASE, UNTIL), seal.transaction().writes[0].cell.clone()];
@@ -294,7 +294,7 @@ mod tests {
         assert_eq!((grant.snapshot, grant.reads), (None, vec![]));
         let renew = RowCommit::Renew { lease: LEASE, row: row(50) }.transaction();
         assert_eq!((renew.snapshot, renew.reads), (None, vec![lease_read(LEASE)]));
-        let seal = RowCommit::Seal { lease: LEASE, tree: tree(), holds: Some(held(2)) }.transaction();
+        let seal = RowCommit::Seal { lease: LEASE, tree: tree(), holds: Some(held(2)), chunks: 1 }.transaction();
         let cell = Read::Cell { cell: held(2).cell, element: Element::Whole };
         assert_eq!((seal.snapshot, seal.reads), (Some(at(2)), vec![lease_read(LEASE), cell]));
     }
@@ -319,7 +319,7 @@ mod tests {
         let (mut told, mut read) = (Leases::default(), Leases::default());
         let commits = [
             RowCommit::Grant { lease: LEASE, row: row(50) },
-            RowCommit::Seal { lease: LEASE, tree: tree(), holds: None },
+            RowCommit::Seal { lease: LEASE, tree: tree(), holds: None, chunks: 1 },
         ];
         for (micros, commit) in (1..).zip(&commits) {
             take(&mut told, micros, commit);
@@ -336,7 +336,7 @@ mod tests {
     #[test]
     fn a_lease_that_is_over_is_revoked_with_its_seals_and_one_that_is_gone_leaves_none() {
         let mut leases = Leases::default();
-        let seal = RowCommit::Seal { lease: LEASE, tree: tree(), holds: None };
+        let seal = RowCommit::Seal { lease: LEASE, tree: tree(), holds: None, chunks: 1 };
         take(&mut leases, 1, &RowCommit::Grant { lease: LEASE, row: row(50) });
         take(&mut leases, 2, &seal);
         assert_eq!(leases.over(WallTime::from_micros(49)), BTreeSet::new());

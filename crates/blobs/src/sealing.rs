@@ -49,6 +49,8 @@ pub(crate) struct Sealing {
     looks: usize,
     /// Chunks that are there, so that content which repeats itself is looked for once.
     there: BTreeSet<ChunkId>,
+    /// How many were found, not counting nodes.
+    pub chunks: u64,
     lacks: BTreeSet<ChunkId>,
     end: Option<Next>,
 }
@@ -83,6 +85,7 @@ impl Sealing {
             node: None,
             looks: 0,
             there: BTreeSet::new(),
+            chunks: 0,
             lacks: BTreeSet::new(),
             end: (!is_listed).then(|| Next::Unsealed(Vec::new())),
         }
@@ -165,7 +168,7 @@ impl Sealing {
         if self.there.len() == THERE_KEPT {
             self.there.clear();
         }
-        self.there.insert(chunk);
+        self.chunks += u64::from(self.there.insert(chunk));
     }
 
     /// The content of the node that was to be loaded. `None`: it is not there.

@@ -45,6 +45,8 @@ pub enum Done {
     Committed(Timestamp),
     /// Something that the commit rests on has changed.
     Conflict,
+    /// The user has no room for it.
+    NoRoom,
     /// The object is durable.
     Stored,
     /// An object's content; `None`: there is no such object.
@@ -208,7 +210,7 @@ impl Session {
     }
 
     fn granted(&mut self, lease: LeaseName, row: Lease, done: &Done) {
-        let Done::Committed(at) = *done else { return self.send(BlobReply::Refused(BlobRefusal::Unavailable)) };
+        let Done::Committed(at) = *done else { return self.send(BlobReply::Refused(refusal(done))) };
         self.given.insert(lease, (row, at));
         self.send(BlobReply::Leased(BlobLeased { lease, at }));
     }
@@ -266,7 +268,7 @@ impl Session {
     fn put(&mut self, lease: LeaseName, chunk: ChunkId, done: &Done) {
         let is_stored = matches!(done, Done::Stored);
         let stored = BlobReply::Stored(BlobStored { lease, chunk });
-        self.send(if is_stored { stored } else { BlobReply::Refused(BlobRefusal::Unavailable) });
+        self.send(if is_stored { stored } else { BlobReply::Refused(refusal(done)) });
     }
 
     /// A lease that is used is given again when half of its time is over.
@@ -358,9 +360,9 @@ impl Session {
         if let Some(lacks) = sealing.lacks() {
             return self.unsealed(lacks);
         }
-        let (lease, tree, holds) = (sealing.lease, sealing.tree, sealing.from.clone());
+        let (lease, tree, holds, chunks) = (sealing.lease, sealing.tree, sealing.from.clone(), sealing.chunks);
         let ticket = self.ask(Open::SealCommit);
-        self.effects.push_back(Effect::Commit(ticket, RowCommit::Seal { lease, tree, holds }));
+        self.effects.push_back(Effect::Commit(ticket, RowCommit::Seal { lease, tree, holds, chunks }));
     }
 
     fn unsealed(&mut self, lacks: Vec<ChunkId>) {
@@ -397,7 +399,7 @@ impl Session {
         self.send(if let Done::Committed(at) = *done {
             BlobReply::Sealed(BlobSealed { lease, tree, at })
         } else if !matches!(done, Done::Conflict) {
-            BlobReply::Refused(BlobRefusal::Unavailable)
+            BlobReply::Refused(refusal(done))
         } else if is_live {
             BlobReply::Unsealed(BlobUnsealed { lease, tree, lacks: Vec::new() })
         } else {
@@ -482,6 +484,20 @@ impl Session {
         self.is_over = true;
         self.send(BlobReply::Goodbye(Goodbye { reason, message: message.into(), retry_after: None }));
         self.effects.push_back(Effect::End);
+    }
+}
+
+/// Why something was not done.
+fn refusal(done: &Done) -> BlobRefusal {
+    match done {
+        Done::NoRoom => BlobRefusal::UserFull,
+        Done::Committed(_)
+        | Done::Conflict
+        | Done::Stored
+        | Done::Loaded(_)
+        | Done::Looked(_)
+        | Done::Cell(_)
+        | Done::Unavailable => BlobRefusal::Unavailable,
     }
 }
 

@@ -53,7 +53,7 @@ fn the_page_has_every_input_and_effect_of_a_sweep() {
 
 #[test]
 fn the_page_has_what_is_refused_and_what_a_client_does_about_it() {
-    for name in names!(BlobRefusal: StoreFull, TooManyLeases, Unavailable) {
+    for name in names!(BlobRefusal: StoreFull, TooManyLeases, Unavailable, UserFull) {
         assert!(PAGE.contains(&format!("`{name}`")), "{name}");
     }
     let ends = names!(UploadError: CellChanged, NotHere, Damaged, NothingToSend);

@@ -238,7 +238,7 @@ fn a_tree_with_holes_is_not_sealed_and_the_holes_are_told() {
     assert_eq!(gateway.ask(seal(tree.clone(), None)).len(), 2);
     gateway.done(2, Done::Looked(true));
     let effects = gateway.done(3, Done::Looked(true));
-    let commit = RowCommit::Seal { lease: lease(7), tree: tree.id(), holds: None };
+    let commit = RowCommit::Seal { lease: lease(7), tree: tree.id(), holds: None, chunks: 2 };
     assert_eq!(effects, [Effect::Commit(Ticket(4), commit)]);
     let at = Timestamp::from_u64(11);
     assert!(

@@ -2,5 +2,6 @@
 
 pub mod leases;
 pub mod links;
+pub mod quotas;
 pub mod revoking;
 pub mod rows;

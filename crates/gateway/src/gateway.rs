@@ -23,6 +23,7 @@ use crate::interface::{Input, Output, SessionId, Settings};
 use crate::members::Members;
 use crate::own::Own;
 use crate::schema_growth::Growing;
+use crate::sessions::devices::Devices;
 use crate::sessions::due::Due;
 use crate::sessions::farewell::Farewell;
 use crate::sessions::group::Group;
@@ -70,6 +71,8 @@ pub struct Gateway {
     pub(crate) timers: Timers<SessionId>,
     pub(crate) blobs: Blobs,
     pub(crate) revoked: Revoked,
+    /// The devices from which users write.
+    pub(crate) devices: Devices,
     pub(crate) keys: KeysKnown,
     pub(crate) idle: Idle,
     /// The group of data centres that it is of. Then it refuses schemas with tables that do not merge.
@@ -113,6 +116,7 @@ impl Gateway {
             timers: Timers::default(),
             blobs: Blobs::default(),
             revoked,
+            devices: Devices::default(),
             keys: KeysKnown::default(),
             idle: Idle::default(),
             group: None,
@@ -306,6 +310,7 @@ impl Gateway {
             self.leave_logs(open.client);
         }
         self.stop_judging(open.client);
+        self.forget_device(open.client);
         self.lanes.clear(open.client);
     }
 

@@ -74,6 +74,12 @@ pub const LOAD_BUFFER_BYTES: usize = 1 << 20;
 /// Past this, what is not read is declined for now: it is written faster than it is read.
 pub const LOAD_BUFFER_BYTES_MAX: usize = 8 << 20;
 
+/// Bytes of blobs that a user may store, by whole chunks.
+pub const BLOB_BYTES_USER_MAX: u64 = 1 << 30;
+
+/// Bytes of blobs that an anonymous user may store, likewise.
+pub const BLOB_BYTES_ANONYMOUS_MAX: u64 = 16 << 20;
+
 /// Leases that are over whose revocations are under way. The next one waits.
 pub const REVOCATIONS_OPEN_MAX: usize = 64;
 
@@ -152,6 +158,10 @@ pub struct Limits {
     pub feed_waiting_bytes_max: usize,
     /// [`READS_OPEN_MAX`].
     pub reads_open_max: usize,
+    /// [`BLOB_BYTES_USER_MAX`].
+    pub blob_bytes_user_max: u64,
+    /// [`BLOB_BYTES_ANONYMOUS_MAX`].
+    pub blob_bytes_anonymous_max: u64,
     /// [`LOG_BLOCKS_KEPT`].
     pub log_blocks_kept: u64,
     /// What each of these reads at first: together they are not more than a session may be sent.
@@ -172,6 +182,8 @@ impl Default for Limits {
             load_buffer_bytes_max: LOAD_BUFFER_BYTES_MAX,
             feed_waiting_bytes_max: FEED_WAITING_BYTES_MAX,
             reads_open_max: READS_OPEN_MAX,
+            blob_bytes_user_max: BLOB_BYTES_USER_MAX,
+            blob_bytes_anonymous_max: BLOB_BYTES_ANONYMOUS_MAX,
             log_blocks_kept: LOG_BLOCKS_KEPT,
             read_share: ReadLimit {
                 rows: ANSWER_ROWS_MAX / READS_OPEN_MAX,

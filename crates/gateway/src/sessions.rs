@@ -2,6 +2,7 @@
 //!
 //! Invariant: no session costs another one anything.
 
+pub mod devices;
 pub mod due;
 pub mod farewell;
 pub mod greeting;

@@ -74,10 +74,19 @@ pub enum Purpose {
     Access,
     /// A row of `_access`, by the counter of its transaction.
     AccessRow(Counter),
+    /// The rows of the device that a client writes from.
+    Device(ClientId),
+    /// A change of these, by the counter of its transaction.
+    DeviceRow {
+        client: ClientId,
+        counter: Counter,
+    },
     /// A row of a lease or a seal, by the counter of its transaction.
     BlobRow(Counter),
     /// The end of a lease that is over, by the counter of its transaction.
     Revocation(Counter),
+    /// The count of a user's blobs.
+    BlobQuota,
     /// A cell whose blob a connection to `/blobs` speaks of.
     BlobCell,
     /// A key set, by which a user's read rules are applied.
@@ -118,7 +127,9 @@ impl Purpose {
             | Purpose::LastPage
             | Purpose::Leases
             | Purpose::Access
+            | Purpose::Device(_)
             | Purpose::BlobCell
+            | Purpose::BlobQuota
             | Purpose::Set(_)
             | Purpose::Rights { .. }
             | Purpose::Explanation(_)
@@ -129,6 +140,7 @@ impl Purpose {
             | Purpose::Acknowledge(_)
             | Purpose::Revocation(_)
             | Purpose::AccessRow(_)
+            | Purpose::DeviceRow { .. }
             | Purpose::BlobRow(_) => false,
         }
     }
@@ -244,6 +256,7 @@ impl Gateway {
         self.group.iter_mut().for_each(Group::clear);
         self.lanes.clear_all();
         self.judging.clear();
+        self.devices.clear();
         self.acknowledging.clear();
         self.due.clear();
         self.published.clear();
@@ -279,8 +292,14 @@ impl Gateway {
             Purpose::Revocation(counter) => self.on_revoked(now, counter),
             Purpose::Access => self.on_access(now, id, None),
             Purpose::AccessRow(counter) => self.on_access_row(counter, None),
+            Purpose::Device(client) => self.device_is_unknown(client),
+            Purpose::DeviceRow { client, counter } => {
+                self.own_ended(counter);
+                self.device_is_unknown(client);
+            }
             Purpose::BlobRow(counter) => self.on_row_commit_refused(now, counter),
             Purpose::BlobCell => self.on_cell_refused(now, id),
+            Purpose::BlobQuota => self.on_quota(now, id, None),
             Purpose::Spent { client, lane, counter } => self.on_spent(now, client, lane, counter, None),
             Purpose::Set(number) => self.on_set_refused(number, &refusal.to_string()),
             Purpose::Rights { client, .. } => self.on_judged_by_nothing(client, refusal),
@@ -320,7 +339,12 @@ impl Gateway {
             (Purpose::Revocation(counter), Reply::Commit(_)) => self.on_revoked(now, counter),
             (Purpose::Access, Reply::ReadAt(reply)) => self.on_access(now, id, Some(reply)),
             (Purpose::AccessRow(counter), Reply::Commit(reply)) => self.on_access_row(counter, Some(&reply)),
+            (Purpose::Device(client), Reply::ReadAt(reply)) => self.on_device(now, client, id, reply),
+            (Purpose::DeviceRow { client, counter }, Reply::Commit(reply)) => {
+                self.on_device_row(now, client, counter, &reply);
+            }
             (Purpose::BlobRow(counter), Reply::Commit(reply)) => self.on_row_committed(now, counter, &reply),
+            (Purpose::BlobQuota, Reply::ReadAt(reply)) => self.on_quota(now, id, Some(reply)),
             (Purpose::BlobCell, Reply::ReadAt(reply)) => self.on_cell(now, id, reply),
             (Purpose::Set(number), Reply::ReadAt(reply)) => self.on_set(now, number, reply),
             (Purpose::Rights { client, lane, counter }, Reply::ReadAt(reply)) => {

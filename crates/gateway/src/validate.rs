@@ -44,6 +44,7 @@ impl Gateway {
         self.deploying.validate(self.growing);
         self.explaining.validate();
         self.check_lanes();
+        self.devices.validate(|client| self.clients.contains_key(&client));
         self.check_links();
         self.members.validate(|client| self.clients.contains_key(&client));
         self.delivery.validate(|client| self.clients.contains_key(&client));
@@ -68,15 +69,20 @@ impl Gateway {
             | Purpose::Leases
             | Purpose::Access
             | Purpose::AccessRow(_)
+            | Purpose::Device(_)
+            | Purpose::DeviceRow { .. }
             | Purpose::Revocation(_)
             | Purpose::BlobRow(_)
             | Purpose::BlobCell
+            | Purpose::BlobQuota
             | Purpose::Set(_)
             | Purpose::Explanation(_)
             | Purpose::Acknowledge(_) => None,
         });
         let mut asked: Vec<_> = asked.collect();
         asked.extend(self.judging.early().map(|(client, lane)| (client, lane, self.lanes.in_flight_of(client, lane))));
+        let of_devices = self.devices.waiting();
+        asked.extend(of_devices.map(|(client, lane)| (client, lane, self.lanes.in_flight_of(client, lane))));
         asked.sort_unstable();
         // Several rows may be read for one.
         asked.dedup();
@@ -100,9 +106,12 @@ impl Gateway {
             | Purpose::Leases
             | Purpose::Access
             | Purpose::AccessRow(_)
+            | Purpose::Device(_)
+            | Purpose::DeviceRow { .. }
             | Purpose::Revocation(_)
             | Purpose::BlobRow(_)
             | Purpose::BlobCell
+            | Purpose::BlobQuota
             | Purpose::Set(_)
             | Purpose::Rights { .. }
             | Purpose::Explanation(_)

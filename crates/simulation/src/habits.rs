@@ -152,6 +152,8 @@ fn gateway_limits(random: &mut Random) -> iolite_gateway::Limits {
         advance_part_bytes: random.between(1, 1_000) as usize,
         load_buffer_bytes: 1 + random.below(400) as usize,
         load_buffer_bytes_max: iolite_gateway::limits::LOAD_BUFFER_BYTES_MAX,
+        blob_bytes_user_max: iolite_gateway::limits::BLOB_BYTES_USER_MAX,
+        blob_bytes_anonymous_max: iolite_gateway::limits::BLOB_BYTES_ANONYMOUS_MAX,
         log_blocks_kept: iolite_gateway::limits::LOG_BLOCKS_KEPT,
         feed_waiting_bytes_max: 4 * undrained_bytes_max,
         reads_open_max: random.between(1, 4) as usize,

@@ -23,7 +23,7 @@ use crate::centre_links::{self, CentreLinks, link_centres};
 use crate::centre_metrics::CentreMetrics;
 use crate::client_port::{ClientPort, ClientPortError};
 use crate::clients::{Doors, Ready, Welcome, settings as gateway_settings, site, tracking};
-use crate::config::{CentreConfig, Faults, GatewayConfig};
+use crate::config::{BlobsConfig, CentreConfig, Faults, GatewayConfig};
 use crate::directory::Directory;
 use crate::gateway_links::{GatewayLinks, dial_replicas, follow};
 use crate::gateway_metrics::GatewayMetrics;
@@ -118,6 +118,7 @@ impl GatewayServer {
         let gateway = Gateway::new(iolite_gateway::Settings {
             schemas: config.schemas.into(),
             has_blob_store: blobs.is_some(),
+            limits: BlobsConfig::limits(config.blobs.as_ref()),
             without: faults.without,
             ..gateway_settings(clients.access(), clients.rights_required)
         });

@@ -21,7 +21,7 @@ use crate::blob_store::{BlobStore, BlobStoreError};
 use crate::blobs::asks::Asks;
 use crate::client_port::{ClientPort, ClientPortError};
 use crate::clients::{Doors, Ready, Welcome, settings, site};
-use crate::config::{GatewayConfig, PostgresConfig, PostgresGatewayConfig, Protection};
+use crate::config::{BlobsConfig, GatewayConfig, PostgresConfig, PostgresGatewayConfig, Protection};
 use crate::object_commands::ObjectCommands;
 use crate::operate::OperatorCommands;
 use crate::password::{PasswordError, read_password};
@@ -82,6 +82,7 @@ impl PostgresGateway {
             has_indexes: false,
             schemas: config.schemas.into(),
             has_blob_store: blobs.is_some(),
+            limits: BlobsConfig::limits(config.blobs.as_ref()),
             ..settings(clients.access(), clients.rights_required)
         });
         // The host of objects is to come, and tracking with it.

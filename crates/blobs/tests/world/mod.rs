@@ -313,7 +313,7 @@ impl World {
                 self.leases.set(*lease, Some(*row));
                 self.live.push(*lease);
             }
-            RowCommit::Seal { lease, tree, holds } => {
+            RowCommit::Seal { lease, tree, holds, .. } => {
                 let is_unheld = self.broken == Broken::ReuseUnheld;
                 let moved = holds.as_ref().is_some_and(|held| self.cell_at > held.at);
                 if self.leases.get(*lease).is_none() || (moved && !is_unheld) {

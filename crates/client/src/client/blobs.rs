@@ -432,6 +432,9 @@ impl Client {
             UploadOutput::Waits(refusal) => self.wait_for_stores(match refusal {
                 BlobRefusal::StoreFull => "the server's store of blobs is full: its operator has to make room",
                 BlobRefusal::TooManyLeases => "this device has as many uploads under way as it may have",
+                BlobRefusal::UserFull => {
+                    "this user has stored as many bytes of blobs as the server lets a user store: its operator has to allow more"
+                }
                 BlobRefusal::Unavailable => "the server's store of blobs cannot be reached at the moment",
             }),
             UploadOutput::Ended(error) => {

@@ -14,6 +14,7 @@ use iolite_wire::blobs::{BLOB_PROTOCOL_VERSION, BlobHello, BlobRefusal, BlobRepl
 
 use crate::Gateway;
 use crate::blobs::leases::KnownLeases;
+use crate::blobs::quotas::Quotas;
 use crate::blobs::revoking::Revoking;
 use crate::blobs::rows::CellRead;
 use crate::interface::{BlobInput, BlobLink, BlobOutput, BlobRoom, Output};
@@ -43,6 +44,7 @@ pub struct Blobs {
     /// Whether the store of chunks has room.
     pub room: BlobRoom,
     pub revoking: Revoking,
+    pub quotas: Quotas,
 }
 
 /// A connection to `/blobs`.
@@ -209,11 +211,11 @@ impl Gateway {
             match effect {
                 Effect::Send(reply) => self.say_blob(link, reply),
                 Effect::Store(ticket, object, content) => {
-                    self.output(Output::Blobs(link, BlobOutput::Store(ticket, object, content)));
+                    self.store_chunk(now, link, ticket, object, content);
                 }
                 Effect::Load(ticket, object) => self.output(Output::Blobs(link, BlobOutput::Load(ticket, object))),
                 Effect::Look(ticket, object) => self.output(Output::Blobs(link, BlobOutput::Look(ticket, object))),
-                Effect::Commit(ticket, commit) => self.commit_row(link, ticket, &commit),
+                Effect::Commit(ticket, commit) => self.commit_row(link, ticket, commit),
                 Effect::ReadCell(ticket, cell) => {
                     let identity = client.identity.clone();
                     self.read_cell(now, &identity, link, ticket, cell);
@@ -255,6 +257,7 @@ impl Gateway {
         self.blobs.committed.clear();
         self.blobs.revoking = Revoking::default();
         self.blobs.reads.clear();
+        self.blobs.quotas.clear();
     }
 
     pub(crate) fn end_link(&mut self, link: BlobLink, farewell: &Farewell) {
@@ -277,6 +280,8 @@ impl Gateway {
         let of_link = self.blobs.reads.iter().filter(|(_, read)| read.link == link).map(|(request, _)| *request);
         let reads: Vec<RequestId> = of_link.collect();
         reads.iter().for_each(|request| drop(self.blobs.reads.remove(request)));
+        self.give_up(reads);
+        let reads = self.blobs.quotas.take_reads(link);
         self.give_up(reads);
     }
 

@@ -23,6 +23,7 @@ impl Gateway {
     pub(crate) fn revoke_leases(&mut self, now: Now) {
         let Some(leases) = self.blobs.leases.known() else { return };
         self.blobs.revoking.waiting = leases.over(now.wall).into_iter().collect();
+        self.blobs.quotas.forget_old(now.instant, leases);
         self.revoke_next(now);
     }
 

@@ -6,7 +6,7 @@ use iolite_access::Identity;
 use iolite_blobs::{Done, RowCommit, RowTransaction, SessionInput, Ticket, blob_of_cell};
 use iolite_machine::Now;
 use iolite_store::{CommitReply, ReadLimit, ReadReply, Request, RequestId, TooOld};
-use iolite_values::{Cell, Counter, Decision, Interest, KeyRange};
+use iolite_values::{Cell, Counter, Decision, Interest, KeyRange, Write};
 
 use crate::Gateway;
 use crate::following::load::News;
@@ -25,15 +25,25 @@ pub struct CellRead {
 }
 
 impl Gateway {
-    pub(crate) fn commit_row(&mut self, link: BlobLink, ticket: Ticket, commit: &RowCommit) {
-        let RowTransaction { snapshot, reads, writes } = commit.transaction();
+    /// Commits a row, and counts it for its user.
+    pub(crate) fn commit_row_with(
+        &mut self,
+        link: BlobLink,
+        ticket: Ticket,
+        commit: &RowCommit,
+        more: Option<Write>,
+    ) -> Counter {
+        let RowTransaction { snapshot, reads, mut writes } = commit.transaction();
+        writes.extend(more);
         let snapshot = snapshot.unwrap_or(self.position());
         let counter = self.commit_own(Purpose::BlobRow, snapshot, reads, Decision::Commit(writes));
         self.blobs.commits.insert(counter, (link, ticket));
+        counter
     }
 
     pub(crate) fn on_row_committed(&mut self, now: Now, counter: Counter, reply: &CommitReply) {
         self.own_ended(counter);
+        self.blobs.quotas.ended(counter, matches!(reply, CommitReply::Completed(_)));
         let Some((link, ticket)) = self.blobs.commits.remove(&counter) else { return };
         match reply {
             CommitReply::Completed(completion) if completion.at > self.position() => {
@@ -49,6 +59,7 @@ impl Gateway {
 
     pub(crate) fn on_row_commit_refused(&mut self, now: Now, counter: Counter) {
         self.own_ended(counter);
+        self.blobs.quotas.ended(counter, false);
         if let Some((link, ticket)) = self.blobs.commits.remove(&counter) {
             self.tell_link(now, link, SessionInput::Done(ticket, Done::Unavailable));
         }

@@ -41,7 +41,7 @@ impl Farewell {
             Farewell::Version { newest, protocol, spoken } => {
                 (GoodbyeReason::Version, version_message(*newest, protocol, spoken), None)
             }
-            Farewell::Unauthorized(error @ AccessError::OtherUser) => {
+            Farewell::Unauthorized(error @ (AccessError::OtherUser | AccessError::OthersDevice)) => {
                 (GoodbyeReason::OtherUser, error.to_string(), None)
             }
             Farewell::Unauthorized(error) => (GoodbyeReason::Unauthorized, error.to_string(), None),

@@ -155,8 +155,8 @@ impl Gateway {
 
     /// Takes what the feed tells of the rows, before it is told to anybody.
     pub(crate) fn watch_access(&mut self, commits: &[Commit]) {
-        let table = AccessRows::table();
-        let mut writes = commits.iter().flat_map(|commit| commit.writes.iter()).filter(|own| own.cell.table == table);
+        let rows = AccessRows::interest();
+        let mut writes = commits.iter().flat_map(|commit| commit.writes.iter()).filter(|own| rows.includes(&own.cell));
         match &mut self.revoked.rows {
             KnownRows::Unneeded | KnownRows::Unread => {}
             KnownRows::Reading(_, since) => since.extend(writes.cloned()),

@@ -1,6 +1,6 @@
 //! Transactions of tables that merge: how large they may be, which marks they may make, and which times they may carry.
 //!
-//! Invariants: no two transactions of one device make one mark, so their effects commute. Who learns a device id can break this. No register gets a time that is further ahead of this gateway's clock than [`HybridTime::AHEAD_MAX`]. So a wrong clock wins for so long, and not
+//! Invariants: no two transactions of one device make one mark, and a device writes for one user (`sessions/devices.rs`), so their effects commute. No register gets a time that is further ahead of this gateway's clock than [`HybridTime::AHEAD_MAX`]. So a wrong clock wins for so long, and not
 //! for ever. A time depends on a clock, so one that is too far ahead is taken later, and nothing is recorded.
 
 use std::collections::BTreeSet;
@@ -21,7 +21,7 @@ pub fn check(transaction: &Transaction, device: ClientId, bytes: usize) -> Resul
 }
 
 /// Whether each mark that it makes is its own, and made once. What the device drew goes into them: the id of the client is not known yet to a device
-/// that makes effects before its first session. So who learns a device id can make that device's marks, in the name of another user.
+/// that makes effects before its first session.
 fn check_marks(transaction: &Transaction, ClientId(device): ClientId) -> Result<(), String> {
     let mut made = BTreeSet::new();
     for mark in transaction.writes().iter().filter_map(|write| write.operation.mark()) {

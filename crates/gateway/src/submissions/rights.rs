@@ -69,6 +69,9 @@ impl Judging {
 impl Gateway {
     /// Judges the mutation of a lane that is the store's next, and gives it to the store, or an abort in its place.
     pub(crate) fn judge_in_lane(&mut self, now: Now, client: ClientId, lane: LaneNumber) {
+        if self.waits_for_device(client, lane) {
+            return;
+        }
         let session = self.clients.get(&client).and_then(|id| self.open(*id));
         let identity = session.map(|open| open.identity.clone());
         let Some((identity, waiting)) = identity.zip(self.lanes.at_store(client, lane)) else { return };

@@ -310,6 +310,7 @@ impl Gateway {
         self.read_access();
         self.tell_committed_rows(now);
         self.retry_held(now);
+        self.ask_early_devices();
         self.judge_early(now);
         self.idle.note(!segment.commits.is_empty());
         self.schedule_idle(now);

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use iolite_access::{Access, AnonymousKey, TokenSettings, Tokens};
 use iolite_blobs::{
     Builder, CheckedPut, Client, ClientInput, ClientOutput, Done, LEASES_TABLE, ObjectName, Part, SEALS_TABLE, Upload,
     UploadNumber, UploadOutput,
@@ -16,7 +17,7 @@ use iolite_values::{
     Write,
 };
 use iolite_wire::blobs::{
-    BLOB_PROTOCOL_VERSION, BlobGet, BlobHello, BlobPut, BlobRefusal, BlobReply, BlobRequest, BlobTree,
+    BLOB_PROTOCOL_VERSION, BlobGet, BlobHello, BlobPut, BlobRefusal, BlobReply, BlobRequest, BlobSeal, BlobTree,
 };
 use iolite_wire::message::{FromClient, GoodbyeReason, Hello, ProtocolVersion, Rejection, Submit, Verdict};
 
@@ -37,12 +38,32 @@ struct Album {
 
 impl Album {
     fn new() -> Album {
-        let mut world = RealWorld::of(PHOTOS);
+        Album::of(RealWorld::of(PHOTOS), TOKEN)
+    }
+
+    /// The same of an anonymous user, who may store this many chunks.
+    fn of_guest(chunks_max: u64) -> Album {
+        let settings = TokenSettings {
+            issuer: "https://sign-in.example".into(),
+            audience: "photos".into(),
+            claims: BTreeMap::new(),
+            life_max: LEASE_FOR,
+            anonymous: true,
+        };
+        let access = Access::Tokens(Tokens::new(settings, Vec::new()).expect("good settings"));
+        let user = iolite_values::Id::from_u128(1);
+        let token = AnonymousKey::from_seed([7; 32]).token(user, "photos", WallTime::default(), LEASE_FOR);
+        let mut album = Album::of(RealWorld::of_guest(access, &token, PHOTOS), &token);
+        album.world.gateway.settings.limits.blob_bytes_anonymous_max = chunks_max << 16;
+        album
+    }
+
+    fn of(mut world: RealWorld, token: &str) -> Album {
         world.take();
         let (objects, device) = (BTreeMap::new(), BTreeMap::new());
         let mut album = Album { world, objects, device, client: Client::new(), uploads: 0 };
         album.open(1);
-        album.client.handle(ClientInput::Connected { client: hello(1).client, token: hello(1).token });
+        album.client.handle(ClientInput::Connected { client: hello(1).client, token: token.into() });
         album
     }
 
@@ -357,4 +378,94 @@ fn a_user_reads_the_blobs_of_rows_that_the_user_may_see_and_no_others() {
     let said = gets(7, 1, &photos[0]);
     assert!(matches!(said[..], [BlobOutput::Send(BlobReply::Chunk(7, _))]), "{said:?}");
     assert_eq!(gets(8, 2, &photos[1]), [BlobOutput::Send(BlobReply::Gone(8))]);
+}
+
+/// Puts so many chunks of 64 KiB, and returns how many were stored before one was refused.
+fn put_chunks(album: &mut Album, lease: LeaseName, first: u8, count: u8) -> usize {
+    let mut stored = 0;
+    for chunk in first..first + count {
+        let content = vec![chunk; 1 << 16];
+        let put = BlobPut { lease, chunk: ChunkId::of(&content), content: pack(&content) };
+        let put = CheckedPut::check(put).expect("it is what its name says");
+        album.world.input(Input::Blobs(BlobLink(1), BlobInput::Put(put)));
+        match &album.carry_out(1)[..] {
+            [BlobOutput::Send(BlobReply::Stored(_))] => stored += 1,
+            [BlobOutput::Send(BlobReply::Refused(BlobRefusal::UserFull))] => break,
+            other => panic!("{other:?}"),
+        }
+    }
+    stored
+}
+
+/// Says hello as the anonymous user of the album.
+fn greet(album: &mut Album) {
+    let user = iolite_values::Id::from_u128(1);
+    let token = AnonymousKey::from_seed([7; 32]).token(user, "photos", album.world.now.wall, LEASE_FOR);
+    let said = album.say(1, BlobRequest::Hello(BlobHello { token, ..blob_hello() }));
+    assert!(matches!(said[..], [BlobOutput::Send(BlobReply::Welcome(_))]), "{said:?}");
+}
+
+fn lease(album: &mut Album) -> Option<LeaseName> {
+    match &album.say(1, BlobRequest::Lease)[..] {
+        [BlobOutput::Send(BlobReply::Leased(leased))] => Some(leased.lease),
+        [BlobOutput::Send(BlobReply::Refused(BlobRefusal::UserFull))] => None,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_user_seals_so_much_and_then_gets_no_lease() {
+    let mut album = Album::of_guest(5);
+    let (photo, at) = album.upload(&content(100_000));
+    assert!(matches!(album.submit(insert(1, &photo, at))[..], [(1, Verdict::Committed(_))]));
+    // Another connection, of which nothing is known but what is in the store.
+    album.world.gateway.blobs.quotas = Default::default();
+    album.upload(&content(120_000));
+    album.world.gateway.blobs.quotas = Default::default();
+    let last = lease(&mut album).expect("one chunk is left");
+    assert_eq!(put_chunks(&mut album, last, 1, 2), 1);
+    assert_eq!(lease(&mut album), None);
+    album.world.gateway.settings.limits.blob_bytes_anonymous_max = 6 << 16;
+    assert!(lease(&mut album).is_some());
+}
+
+#[test]
+fn a_seal_that_is_more_than_a_user_may_have_is_refused() {
+    let mut album = Album::of_guest(3);
+    greet(&mut album);
+    let blob = album.put(&content(100_000));
+    let lease = lease(&mut album).expect("there is room");
+    let tree = BlobTree::of(&blob.leased(lease).expect("it waits")).expect("a tree");
+    for content in album.device.clone().into_values() {
+        let put = BlobPut { lease, chunk: ChunkId::of(&content), content: pack(&content) };
+        let put = CheckedPut::check(put).expect("it is what its name says");
+        album.world.input(Input::Blobs(BlobLink(1), BlobInput::Put(put)));
+        album.carry_out(1);
+    }
+    album.world.gateway.settings.limits.blob_bytes_anonymous_max = 1 << 16;
+    let seal = BlobRequest::Seal(BlobSeal { lease, tree, from: None });
+    assert_eq!(album.say(1, seal.clone()), [BlobOutput::Send(BlobReply::Refused(BlobRefusal::UserFull))]);
+    album.world.gateway.settings.limits.blob_bytes_anonymous_max = 2 << 16;
+    assert!(matches!(album.say(1, seal)[..], [BlobOutput::Send(BlobReply::Sealed(_))]));
+}
+
+#[test]
+fn what_a_user_stores_and_seals_never_has_the_bound_too_until_a_sweep_has_it() {
+    let mut album = Album::of_guest(4);
+    greet(&mut album);
+    let first = lease(&mut album).expect("there is room");
+    assert_eq!(put_chunks(&mut album, first, 0, 5), 4);
+    assert_eq!(lease(&mut album), None);
+    // All of the connection is gone, and its lease is over.
+    album.world.input(Input::Blobs(BlobLink(1), BlobInput::Closed));
+    album.open(1);
+    greet(&mut album);
+    assert_eq!(lease(&mut album), None);
+    album.world.now.wall = WallTime::from_micros(LEASE_FOR.as_micros() as u64 + 1);
+    album.world.input(Input::RevokeLeases);
+    assert_eq!((album.rows(LEASES_TABLE), lease(&mut album)), (0, None), "its chunks are there yet");
+    album.world.now.instant = album.world.now.instant + LEASE_FOR;
+    album.world.input(Input::RevokeLeases);
+    let next = lease(&mut album).expect("they are gone");
+    assert_eq!(put_chunks(&mut album, next, 0, 5), 4);
 }

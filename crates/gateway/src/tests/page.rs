@@ -203,6 +203,8 @@ fn values() -> Vec<(&'static str, String)> {
         TRANSACTION_BYTES_MAX,
         JUDGE_READS_OPEN_MAX,
         SET_KEYS_MAX,
+        BLOB_BYTES_USER_MAX,
+        BLOB_BYTES_ANONYMOUS_MAX,
         REVOCATIONS_OPEN_MAX,
         SCHEMA_BYTES_MAX,
         TOKEN_BYTES_MAX,

@@ -1,5 +1,6 @@
 //! The gateway over a real store in memory, and everything that was said.
 
+use iolite_access::Access;
 use iolite_machine::{Machine, Now, WallTime};
 use iolite_replication::node::Boot;
 use iolite_replication::{Local, Place, ReplicaSettings, Retention};
@@ -40,7 +41,14 @@ impl RealWorld {
     pub fn without(without: Without, schema: &str) -> RealWorld {
         let store = Local::new(START, STORE, Retention::default());
         let settings = Settings { without, has_blob_store: true, ..settings_of(Broken::Nothing) };
-        RealWorld::over(store, settings, schema)
+        RealWorld::over(store, settings, schema, TOKEN)
+    }
+
+    /// The same of a gateway whose users have tokens. Session 1 is of an anonymous user with this token.
+    pub fn of_guest(access: Access, token: &str, schema: &str) -> RealWorld {
+        let store = Local::new(START, STORE, Retention::default());
+        let settings = Settings { access, has_blob_store: true, ..settings_of(Broken::Nothing) };
+        RealWorld::over(store, settings, schema, token)
     }
 
     /// The same with these shards, each of three replicas.
@@ -48,16 +56,16 @@ impl RealWorld {
         let replica = ReplicaSettings::alone(STORE, Boot(1), Retention::default());
         let groups = Local::groups(u32::try_from(places.len()).expect("a few"), 3);
         let store = Local::cluster(START, places.into_iter().zip(groups), &replica);
-        RealWorld::over(store, settings_of(Broken::Nothing), schema)
+        RealWorld::over(store, settings_of(Broken::Nothing), schema, TOKEN)
     }
 
-    fn over(store: Local, settings: Settings, schema: &str) -> RealWorld {
+    fn over(store: Local, settings: Settings, schema: &str, token: &str) -> RealWorld {
         let (gateway, heard, blobs, now) = (Gateway::new(settings), Vec::new(), Vec::new(), Now::default());
         let mut world = RealWorld { gateway, store, heard, blobs, now };
         world.settle();
         world.input(Input::SessionOpened(SessionId(1)));
         let own = Schema::from_json(schema).expect("a good schema");
-        world.say(1, FromClient::Hello(Hello { schema: own.hash(), ..hello(1) }));
+        world.say(1, FromClient::Hello(Hello { schema: own.hash(), token: token.into(), ..hello(1) }));
         world.say(1, FromClient::Schema(schema.into()));
         world
     }

@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
-use iolite_access::{ANONYMOUS_ISSUER, Access, AccessRows, AnonymousKey, Key, LEEWAY, Subject, TokenSettings, Tokens};
+use iolite_access::{
+    ANONYMOUS_ISSUER, Access, AccessRows, AnonymousKey, Key, LEEWAY, Subject, TokenSettings, Tokens, UserDevice,
+};
 use iolite_machine::WallTime;
-use iolite_values::Id;
+use iolite_values::{Id, Timestamp};
 use iolite_wire::message::{FromClient, FromGateway, GoodbyeReason, Hello, Welcome};
 
 use super::world::*;
@@ -67,10 +69,12 @@ fn come(world: &mut World, session: u64, user: Id, device: u64) -> Welcome {
     let token = token(world, user, HOUR);
     world.open(session);
     world.say(session, as_user(&token, device));
-    match world.take().pop() {
-        Some(Said::To(to, FromGateway::Welcome(welcome))) if to == session => welcome,
-        said => panic!("not welcomed: {said:?}"),
-    }
+    let said = world.take();
+    let welcome = said.iter().find_map(|said| match said {
+        Said::To(to, FromGateway::Welcome(welcome)) if *to == session => Some(welcome.clone()),
+        Said::To(..) | Said::Closed(_) => None,
+    });
+    welcome.unwrap_or_else(|| panic!("not welcomed: {said:?}"))
 }
 
 #[test]
@@ -256,4 +260,94 @@ fn a_gateway_with_one_token_for_all_says_that_there_are_no_users() {
     world.input(Input::Revoke(RevocationId(1), revoked));
     let [AccessNews::Answered(RevocationId(1), Err(problem))] = &world.access[..] else { panic!("{:?}", world.access) };
     assert!(problem.contains("there are no users"), "{problem}");
+}
+
+/// Submits a mutation, and has the store and the feed go on. None: it has committed. Else why the session has ended.
+fn outcome_of_writing(world: &mut World, session: u64) -> Option<(GoodbyeReason, String)> {
+    world.take();
+    let counter = world.store.log.len() as u64;
+    world.say(session, submit(counter, vec![add(1, 1)]));
+    for _ in 0..3 {
+        world.answer_all();
+        world.publish();
+    }
+    let mut told = world.take();
+    told.retain(|said| !matches!(said, Said::To(to, _) if *to != session));
+    match &told[..] {
+        [Said::To(_, FromGateway::Goodbye(goodbye)), Said::Closed(_)] => {
+            Some((goodbye.reason, goodbye.message.clone()))
+        }
+        _ => {
+            assert_eq!(counters_told(session, &told), [counter]);
+            None
+        }
+    }
+}
+
+fn rows_of_access(world: &World) -> usize {
+    let writes = world.store.log.iter().flat_map(|commit| commit.writes.iter());
+    writes.filter(|write| write.cell.table == AccessRows::table()).count()
+}
+
+#[test]
+fn a_device_belongs_to_the_first_user_who_writes_from_it_and_who_looks_on_leaves_nothing() {
+    let mut world = world();
+    let before = rows_of_access(&world);
+    come(&mut world, 1, ANN, 5);
+    come(&mut world, 2, BOB, 5);
+    world.subscribe(2, vec![(1, one_cell(1))]);
+    world.answer_all();
+    assert_eq!(rows_of_access(&world), before);
+    assert_eq!(outcome_of_writing(&mut world, 1), None);
+    let after = rows_of_access(&world);
+    assert!(after > before);
+    let (reason, problem) = outcome_of_writing(&mut world, 2).expect("it is hers");
+    assert!(reason == GoodbyeReason::OtherUser && problem.contains("first used by another user"), "{problem}");
+    let commits = world.store.log.iter().filter(|commit| commit.writes.contains(&add(1, 1))).count();
+    assert_eq!((commits, rows_of_access(&world)), (1, after), "nothing of his is committed");
+    come(&mut world, 3, ANN, 5);
+    assert_eq!(outcome_of_writing(&mut world, 3), None, "she goes on");
+    assert_eq!(rows_of_access(&world), after, "once a day");
+    come(&mut world, 4, BOB, 6);
+    assert_eq!(outcome_of_writing(&mut world, 4), None, "and he does on a device of his own");
+}
+
+#[test]
+fn who_writes_from_too_many_devices_is_told_what_to_do() {
+    let mut world = world();
+    for device in 1..=32 {
+        come(&mut world, device, ANN, device);
+        assert_eq!(outcome_of_writing(&mut world, device), None);
+    }
+    come(&mut world, 33, ANN, 33);
+    let (reason, problem) = outcome_of_writing(&mut world, 33).expect("one too many");
+    assert!(reason == GoodbyeReason::Unauthorized && problem.contains("from 32 devices in the last 30 days"));
+    come(&mut world, 34, ANN, 33);
+    world.now.wall = WallTime::from_micros(START.as_micros() + 30 * 24 * HOUR.as_micros() as u64);
+    assert_eq!(outcome_of_writing(&mut world, 34), None, "one that was away makes room");
+}
+
+#[test]
+fn two_devices_of_a_user_that_write_at_once_are_both_kept_and_one_that_goes_disturbs_nobody() {
+    let mut world = world();
+    for device in 1..=3 {
+        come(&mut world, device, ANN, device);
+        world.say(device, submit(1, vec![add(1, 1)]));
+    }
+    world.take();
+    for _ in 0..6 {
+        world.answer(0);
+    }
+    world.input(Input::SessionClosed(SessionId(3)));
+    for _ in 0..3 {
+        world.answer_all();
+        world.publish();
+    }
+    let told = world.take();
+    assert_eq!((counters_told(1, &told), counters_told(2, &told)), (vec![1], vec![1]));
+    come(&mut world, 4, ANN, 3);
+    assert_eq!(outcome_of_writing(&mut world, 4), None);
+    let devices = |device: u64| UserDevice::new(client(device).0, subject(ANN)).interests();
+    let is_there = |device: u64| !world.store.rows(&devices(device)[0], Timestamp::MAX).is_empty();
+    assert!((1..=3).all(is_there));
 }

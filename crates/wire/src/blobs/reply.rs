@@ -49,6 +49,8 @@ pub enum BlobRefusal {
     TooManyLeases,
     /// The store of rows or that of chunks cannot be reached at the moment.
     Unavailable,
+    /// The user has stored as much as a user may.
+    UserFull,
 }
 
 impl BlobReply {
@@ -144,6 +146,7 @@ fn write_refusal(why: BlobRefusal) -> proto::BlobRefusal {
         BlobRefusal::StoreFull => proto::BlobRefusal::StoreFull,
         BlobRefusal::TooManyLeases => proto::BlobRefusal::TooManyLeases,
         BlobRefusal::Unavailable => proto::BlobRefusal::Unavailable,
+        BlobRefusal::UserFull => proto::BlobRefusal::UserFull,
     }
 }
 
@@ -154,5 +157,6 @@ fn read_refusal(why: i32) -> Result<BlobRefusal, DecodeError> {
         proto::BlobRefusal::StoreFull => Ok(BlobRefusal::StoreFull),
         proto::BlobRefusal::TooManyLeases => Ok(BlobRefusal::TooManyLeases),
         proto::BlobRefusal::Unavailable => Ok(BlobRefusal::Unavailable),
+        proto::BlobRefusal::UserFull => Ok(BlobRefusal::UserFull),
     }
 }

@@ -73,8 +73,12 @@ pub fn blob_request() -> BoxedStrategy<BlobRequest> {
 pub fn blob_reply() -> BoxedStrategy<BlobReply> {
     let welcome = (any::<u32>(), id())
         .prop_map(|(version, store)| BlobWelcome { version: ProtocolVersion(version), store: StoreIncarnation(store) });
-    let refusal =
-        prop::sample::select(vec![BlobRefusal::StoreFull, BlobRefusal::TooManyLeases, BlobRefusal::Unavailable]);
+    let refusal = prop::sample::select(vec![
+        BlobRefusal::StoreFull,
+        BlobRefusal::TooManyLeases,
+        BlobRefusal::Unavailable,
+        BlobRefusal::UserFull,
+    ]);
     let sealed = (lease(), chunk(), timestamp());
     let sealed = sealed.prop_map(|(lease, tree, at)| BlobSealed { lease, tree: TreeId(tree), at });
     let unsealed = (lease(), chunk(), vec(chunk(), 0..4));

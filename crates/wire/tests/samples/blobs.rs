@@ -78,6 +78,7 @@ pub fn replies() -> Vec<BlobReply> {
         BlobReply::Chunk(3, plain()),
         BlobReply::Gone(3),
         BlobReply::Unavailable(4),
+        BlobReply::Refused(BlobRefusal::UserFull),
         BlobReply::LeaseOver(lease),
         BlobReply::Goodbye(goodbye()),
     ]

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use iolite_gateway::Limits;
+use iolite_gateway::limits::{BLOB_BYTES_ANONYMOUS_MAX, BLOB_BYTES_USER_MAX};
 use serde::{Deserialize, Serialize};
 
 use super::error::ConfigProblem;
@@ -18,6 +20,9 @@ pub struct BlobsConfig {
     pub address: ObjectsAddress,
     /// Bytes of chunks after which nothing more is stored.
     pub bytes_max: Option<u64>,
+    /// Bytes that a user with a token may store, and an anonymous one.
+    pub bytes_max_user: u64,
+    pub bytes_max_anonymous: u64,
     /// From when a sweep has found garbage until it deletes it.
     pub grace: Duration,
     /// The file to which lines of JSON are appended, one for each thing that is done.
@@ -32,6 +37,10 @@ pub struct BlobsTable {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes_max: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes_max_user: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes_max_anonymous: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub grace_s: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace: Option<PathBuf>,
@@ -40,17 +49,28 @@ pub struct BlobsTable {
 impl BlobsConfig {
     /// Without a bound and a trace.
     pub fn at(address: ObjectsAddress) -> BlobsConfig {
-        BlobsConfig { address, bytes_max: None, grace: GRACE, trace: None }
+        let (bytes_max_user, bytes_max_anonymous) = (BLOB_BYTES_USER_MAX, BLOB_BYTES_ANONYMOUS_MAX);
+        BlobsConfig { address, bytes_max: None, bytes_max_user, bytes_max_anonymous, grace: GRACE, trace: None }
+    }
+
+    /// The limits of a gateway with this store, or without one.
+    pub fn limits(blobs: Option<&BlobsConfig>) -> Limits {
+        let limits = Limits::default();
+        let Some(own) = blobs else { return limits };
+        let (blob_bytes_user_max, blob_bytes_anonymous_max) = (own.bytes_max_user, own.bytes_max_anonymous);
+        Limits { blob_bytes_user_max, blob_bytes_anonymous_max, ..limits }
     }
 
     pub(super) fn of(table: BlobsTable, folder: &Path) -> Result<BlobsConfig, ConfigProblem> {
-        let BlobsTable { store, bytes_max, grace_s, trace } = table;
+        let BlobsTable { store, bytes_max, bytes_max_user, bytes_max_anonymous, grace_s, trace } = table;
         if bytes_max == Some(0) {
             return Err(ConfigProblem::BlobBytes);
         }
         let address = ObjectsAddress::parse(&store, folder).map_err(BlobStoreError::from)?;
         let (grace, trace) = (grace_s.map_or(GRACE, Duration::from_secs), trace.map(|trace| folder.join(trace)));
-        Ok(BlobsConfig { address, bytes_max, grace, trace })
+        let bytes_max_user = bytes_max_user.unwrap_or(BLOB_BYTES_USER_MAX);
+        let bytes_max_anonymous = bytes_max_anonymous.unwrap_or(BLOB_BYTES_ANONYMOUS_MAX);
+        Ok(BlobsConfig { address, bytes_max, bytes_max_user, bytes_max_anonymous, grace, trace })
     }
 }
 
@@ -70,6 +90,9 @@ mod tests {
         let said = read("store = \"dir:blobs\"\nbytes_max = 1_000\ngrace_s = 0\ntrace = \"trace.json\"");
         let trace = Some("/etc/iolite/trace.json".into());
         assert_eq!(said, Ok(BlobsConfig { bytes_max: Some(1_000), grace: Duration::ZERO, trace, ..config }));
+        let of_users = read("store = \"dir:blobs\"\nbytes_max_user = 7\nbytes_max_anonymous = 0").expect("good");
+        let limits = BlobsConfig::limits(Some(&of_users));
+        assert_eq!((limits.blob_bytes_user_max, limits.blob_bytes_anonymous_max), (7, 0));
         assert!(read("store = \"dir:blobs\"\nbytes_max = 0").is_err_and(|error| error.contains("leave it out")));
         assert!(read("store = \"dir:blobs\"\nmax = 1").is_err_and(|error| error.contains("unknown field `max`")));
     }

@@ -131,8 +131,18 @@ impl Dev {
     }
 
     pub fn get_as(&self, host: &str, path: &str, headers: &str) -> String {
+        self.ask("GET", host, path, headers)
+    }
+
+    /// The answer to a `POST` of nothing.
+    pub fn post(&self, path: &str) -> String {
+        self.ask("POST", &format!("127.0.0.1:{}", self.port), path, "Content-Length: 0\r\n")
+    }
+
+    fn ask(&self, method: &str, host: &str, path: &str, headers: &str) -> String {
         let mut socket = TcpStream::connect(("127.0.0.1", self.port)).expect("it listens");
-        write!(socket, "GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n{headers}\r\n").expect("it reads");
+        write!(socket, "{method} {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n{headers}\r\n")
+            .expect("it reads");
         let mut answer = Vec::new();
         socket.read_to_end(&mut answer).expect("it answers");
         String::from_utf8_lossy(&answer).into_owned()

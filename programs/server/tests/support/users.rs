@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use iolite_values::{
-    Attempt, Cell, ColumnId, Counter, Decision, Interest, KeyRange, LaneNumber, Operation, Query, RowKey, SchemaHash,
-    TableId, Timestamp, Value, Write,
+    Attempt, Cell, ClientId, ColumnId, Counter, Decision, Id, Interest, KeyRange, LaneNumber, Operation, Query, RowKey,
+    SchemaHash, TableId, Timestamp, Value, Write,
 };
 use iolite_wire::message::{
     Advance, FromClient, FromGateway, GoodbyeReason, Hello, Rejection, Resume, Submit, Subscribe, SubscriptionId,
@@ -14,6 +16,15 @@ use iolite_wire::message::{
 use super::raw_session::{RawSession, hello};
 
 pub const HOUR: Duration = Duration::from_secs(3600);
+
+/// The device of a user, of which each has one.
+fn device_of(token: &str) -> ClientId {
+    let payload = token.split('.').nth(1).and_then(|part| URL_SAFE_NO_PAD.decode(part).ok()).expect("a token");
+    let claims: serde_json::Value = serde_json::from_slice(&payload).expect("JSON");
+    let name = claims["sub"].as_str().expect("a user").bytes().chain([0; 16]);
+    let bytes: Vec<u8> = name.take(16).collect();
+    ClientId(Id::from_bytes(bytes.try_into().expect("16 bytes")))
+}
 
 /// A user in a raw session.
 pub struct User {
@@ -34,7 +45,8 @@ impl User {
     pub async fn come_back(url: &str, token: &str, schema: SchemaHash, resume: Option<Resume>) -> User {
         loop {
             let mut session = RawSession::connect(url).await;
-            session.say(&FromClient::Hello(Hello { resume, ..hello(token, schema) })).await;
+            let client = device_of(token);
+            session.say(&FromClient::Hello(Hello { resume, client, ..hello(token, schema) })).await;
             match session.hear().await {
                 Some(FromGateway::Welcome(welcome)) => {
                     // The same client, whose first counters have outcomes.

@@ -1,15 +1,21 @@
 //! Members and former members of a log, and writers of tables that sync, in raw frames: each domain is judged as tables are.
 
+use futures_util::{SinkExt as _, StreamExt as _};
 use iolite_catalog::Deployment;
 use iolite_logs::{Page, append_to};
 use iolite_rights::{LogRules, Rights, TableRules, at, everybody, key, mine, old, operation, row, user, value};
 use iolite_values::{
-    Attempt, Counter, Decision, Interest, LaneNumber, LogCheckpoint, LogId, LogPages, Operation, Schema, Value, Write,
+    Attempt, ChunkId, ClientId, Counter, Decision, Id, Interest, LaneNumber, LeaseName, LogCheckpoint, LogId, LogPages,
+    Operation, Schema, Value, Write,
 };
+use iolite_wire::blobs::{BLOB_PROTOCOL_VERSION, BlobContent, BlobHello, BlobPut, BlobRefusal, BlobReply, BlobRequest};
 use iolite_wire::logs::LogEntry;
 use iolite_wire::message::{
     Declination, FromClient, FromGateway, Rejection, Submit, Subscribe, SubscriptionId, Verdict,
 };
+use tokio::net::TcpStream;
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
 use crate::support::dev::{Dev, Folder};
 use crate::support::tokens::Issuer;
@@ -23,6 +29,7 @@ fn deployment() -> Deployment {
         r#"{"tables":{
         "members":{"columns":{"room":{"type":"int"},"user":{"type":"string"}},"key":["room","user"],"indexes":{"byUser":["user"]}},
         "photos":{"columns":{"id":{"type":"int"},"author":{"type":"string"}},"key":["id"],"consistency":"eventual"},
+        "albums":{"columns":{"id":{"type":"int"},"photo":{"type":"blob"}},"key":["id"]},
         "cells":{"columns":{"room":{"type":"int"},"n":{"type":"counter"}},"key":["room"],"live":true,"consistency":"log","log":"sheet"}}}"#,
     );
     let is_ann = || user("sub").is(value("ann"));
@@ -33,7 +40,9 @@ fn deployment() -> Deployment {
         join: Some(key().within(mine("members", "room", [("user", user("sub"))]))),
         run: Some(at("members", [key(), user("sub")]).exists().and(operation().is(value("set")))),
     };
-    let rights = Rights::default().table("members", members).table("photos", photos).log("sheet", sheet);
+    let rights = Rights::default().table("members", members).table("photos", photos);
+    let rights =
+        rights.table("albums", TableRules::default().read(everybody()).create(everybody())).log("sheet", sheet);
     Deployment { schema: schema.expect("a good schema"), rights }
 }
 
@@ -186,4 +195,77 @@ async fn of_a_change_set_with_one_row_that_is_denied_the_others_may_be_sent_agai
     assert!(matches!(ended[..], [Verdict::Committed(_)]), "{ended:?}");
     let stolen = Decision::Commit(photo(2, "ann"));
     assert!(is_denied(&verdicts(&mut mallory, vec![submit(3, 1, stolen)]).await[0]));
+}
+
+/// A connection to `/blobs` without a client core.
+struct RawBlobs(WebSocketStream<MaybeTlsStream<TcpStream>>);
+
+impl RawBlobs {
+    async fn come(server: &Dev, token: &str, device: u128) -> RawBlobs {
+        let url = server.sync_url().replace("/sync", "/blobs");
+        let (socket, _) = tokio_tungstenite::connect_async(url).await.expect("the server listens");
+        let mut own = RawBlobs(socket);
+        let (version, client) = (BLOB_PROTOCOL_VERSION, ClientId(Id::from_u128(device)));
+        let hello = BlobHello { oldest_version: version, newest_version: version, token: token.to_owned(), client };
+        let said = own.ask(BlobRequest::Hello(hello)).await;
+        assert!(matches!(said, BlobReply::Welcome(_)), "{said:?}");
+        own
+    }
+
+    async fn ask(&mut self, request: BlobRequest) -> BlobReply {
+        self.0.send(Message::Binary(request.encode().expect("small").into())).await.expect("it is there");
+        loop {
+            match self.0.next().await.expect("it goes on").expect("it goes on") {
+                Message::Binary(frame) => return BlobReply::decode(&frame).expect("a reply"),
+                _ => {}
+            }
+        }
+    }
+
+    async fn lease(&mut self) -> Option<LeaseName> {
+        match self.ask(BlobRequest::Lease).await {
+            BlobReply::Leased(leased) => Some(leased.lease),
+            BlobReply::Refused(BlobRefusal::UserFull) => None,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Whether a chunk is stored. However small it is, it counts as 64 KiB.
+    async fn put(&mut self, lease: LeaseName, number: u32) -> bool {
+        let content = number.to_be_bytes().to_vec();
+        let chunk = ChunkId::of(&content);
+        let put = BlobPut { lease, chunk, content: BlobContent { bytes: content, unpacked_bytes: 0 } };
+        match self.ask(BlobRequest::Put(put)).await {
+            BlobReply::Stored(_) => true,
+            BlobReply::Refused(BlobRefusal::UserFull) => false,
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_anonymous_user_who_uploads_without_end_is_stopped_and_others_go_on() {
+    let stage = Stage::new("blobs");
+    // The server has rights once somebody is let in.
+    stage.user("ann").await;
+    let token = |answer: String| {
+        let body = answer.rsplit("\r\n\r\n").next().expect("a body");
+        let told: serde_json::Value = serde_json::from_str(body).expect("JSON");
+        told["token"].as_str().expect("a token").to_owned()
+    };
+    let guest = token(stage.server.post("/token/anonymous"));
+    let mut blobs = RawBlobs::come(&stage.server, &guest, 1).await;
+    let first = blobs.lease().await.expect("there is room");
+    let mut stored = 0;
+    while blobs.put(first, stored).await {
+        stored += 1;
+    }
+    assert_eq!(stored, 256, "16 MiB");
+    assert_eq!(blobs.lease().await, None);
+    let mut other_device = RawBlobs::come(&stage.server, &guest, 2).await;
+    assert_eq!(other_device.lease().await, None, "nor on another device");
+    let other = token(stage.server.post("/token/anonymous"));
+    let mut other = RawBlobs::come(&stage.server, &other, 3).await;
+    let lease = other.lease().await.expect("there is room for others");
+    assert!(other.put(lease, 0).await);
 }
