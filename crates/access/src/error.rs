@@ -65,8 +65,6 @@ pub enum AccessError {
         "this device was first used by another user: sign in as that user again, or remove the data from the device and begin anew"
     )]
     OthersDevice,
-    #[error(
-        "this user has written from 32 devices in the last 30 days, and from no more: use one of those, or wait until one of them was not used for 30 days"
-    )]
+    #[error("this user has written from 32 devices today, and from no more: use one of those, or come back tomorrow")]
     TooManyDevices,
 }

@@ -215,9 +215,8 @@ impl RawBlobs {
     async fn ask(&mut self, request: BlobRequest) -> BlobReply {
         self.0.send(Message::Binary(request.encode().expect("small").into())).await.expect("it is there");
         loop {
-            match self.0.next().await.expect("it goes on").expect("it goes on") {
-                Message::Binary(frame) => return BlobReply::decode(&frame).expect("a reply"),
-                _ => {}
+            if let Message::Binary(frame) = self.0.next().await.expect("it goes on").expect("it goes on") {
+                return BlobReply::decode(&frame).expect("a reply");
             }
         }
     }

@@ -89,9 +89,8 @@ async fn impersonation_a_stranger_who_knows_a_device_id_ends_no_session_and_writ
     goes_on(&mut stranger).await;
     stranger.say(&submit(2, Vec::new(), Vec::new(), Timestamp::ZERO)).await;
     let told = loop {
-        match stranger.hear().await.expect("it is told why") {
-            FromGateway::Goodbye(goodbye) => break goodbye,
-            _ => {}
+        if let FromGateway::Goodbye(goodbye) = stranger.hear().await.expect("it is told why") {
+            break goodbye;
         }
     };
     assert!(told.reason == GoodbyeReason::OtherUser && told.message.contains("first used by another user"), "{told:?}");
