@@ -198,3 +198,24 @@ fn a_device_has_the_right_of_each_method_that_it_runs_and_of_each_thing_that_it_
         assert_eq!(world.asked_rights, rights, "{component:?} {claim:?}");
     }
 }
+
+/// The door may take back the first of two rights while it thinks about the second.
+#[test]
+fn a_right_that_is_withdrawn_while_another_one_is_asked_for_is_asked_for_again() {
+    let mut world = World::new(true);
+    world.create(At::Server, "home", Placing::Here).expect("it begins");
+    let session = world.stranger();
+    world.says(session, hello());
+    let FromDevice::Call { number, to, rpc } = call(world.node(At::Server), "home", ObjectEpoch(1)) else {
+        panic!("a call")
+    };
+    let run = Right::Call { method: rpc.method.clone() };
+    world.slow_right = Some(Right::Hold);
+    world.says(session, FromDevice::Call { number, to, rpc: Rpc { claim: DeviceRight::Hold, ..rpc } });
+    world.withdraw(session, object("home"), run.clone());
+    world.closed.insert("Counter".into());
+    world.door_answers();
+    assert_eq!(world.asked_rights, [run.clone(), Right::Hold, run]);
+    let replies = world.hears(session);
+    assert_eq!(answer(&replies), Some(&Answer::Failed(CallFailure::NotRun(NotRun::NotPermitted))));
+}

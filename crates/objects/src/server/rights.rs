@@ -37,12 +37,12 @@ const KEPT: usize = 1_000;
 /// Something that waits for a right.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Guarded {
-    /// `then`: another right that it needs, once it has the first one.
+    /// It needs all of these rights at once.
     Call {
         number: u64,
         to: NodeId,
         rpc: Box<Rpc>,
-        then: Option<Right>,
+        needs: Vec<Right>,
     },
     Begin {
         number: u64,
@@ -61,12 +61,17 @@ pub(super) enum Guarded {
     },
 }
 
+impl Rights {
+    fn has(&self, session: SessionId, right: &(ObjectName, Right)) -> bool {
+        self.granted.get(&session).is_some_and(|granted| granted.contains(right))
+    }
+}
+
 impl Server {
     /// Does something once the user of the session may.
     pub(super) fn guard(&mut self, session: SessionId, object: ObjectName, right: Right, guarded: Guarded) {
         let key = (object, right);
-        let is_unjudged = self.settings.broken == Broken::CallUnjudged && matches!(guarded, Guarded::Call { .. });
-        if is_unjudged || self.rights.granted.get(&session).is_some_and(|granted| granted.contains(&key)) {
+        if self.rights.has(session, &key) {
             return self.granted(session, guarded);
         }
         let (object, right) = key;
@@ -74,6 +79,27 @@ impl Server {
         let id = MayId(self.rights.last);
         self.rights.waiting.insert(id, (session, object.clone(), right.clone(), guarded));
         self.emit(ServerOutput::May(id, session, object, right));
+    }
+
+    /// Sends a call on once the user of the session has all rights that it needs. While one is asked for, another one may be withdrawn: then that is asked
+    /// for again.
+    pub(super) fn guard_call(
+        &mut self,
+        session: SessionId,
+        (number, to, rpc): (u64, NodeId, Box<Rpc>),
+        needs: Vec<Right>,
+    ) {
+        if !self.sessions.is_open(session) {
+            return;
+        }
+        let has = |right: &&Right| self.rights.has(session, &(rpc.object.clone(), (*right).clone()));
+        match needs.iter().find(|right| !has(right)).cloned() {
+            Some(right) if self.settings.broken != Broken::CallUnjudged => {
+                let object = rpc.object.clone();
+                self.guard(session, object, right, Guarded::Call { number, to, rpc, needs });
+            }
+            Some(_) | None => self.relay(Asker::Session(session, number), to, *rpc),
+        }
     }
 
     pub(super) fn on_may(&mut self, id: MayId, may: bool) {
@@ -94,11 +120,7 @@ impl Server {
     fn granted(&mut self, session: SessionId, guarded: Guarded) {
         match guarded {
             Guarded::Hold(waits, to_hold) => self.hold_at_session(session, waits, *to_hold),
-            Guarded::Call { number, to, rpc, then: None } => self.relay(Asker::Session(session, number), to, *rpc),
-            Guarded::Call { number, to, rpc, then: Some(right) } => {
-                let object = rpc.object.clone();
-                self.guard(session, object, right, Guarded::Call { number, to, rpc, then: None });
-            }
+            Guarded::Call { number, to, rpc, needs } => self.guard_call(session, (number, to, rpc), needs),
             Guarded::Begin { number, begin } => {
                 if let Some(at) = self.sessions.node(session) {
                     self.ask(Asked::By(Asker::Session(session, number)), TrackAsk::Begin { begin, at });

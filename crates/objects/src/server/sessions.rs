@@ -523,15 +523,14 @@ impl Server {
         if serves {
             return self.relay(Asker::Session(session, number), to, rpc);
         }
-        let (right, then) = rights_of(&mut rpc);
-        let object = rpc.object.clone();
-        self.guard(session, object, right, Guarded::Call { number, to, rpc: Box::new(rpc), then });
+        let needs = rights_of(&mut rpc);
+        self.guard_call(session, (number, to, Box::new(rpc)), needs);
     }
 }
 
-/// The right that a device's call needs, and perhaps another one. A call that runs a method needs `call` of that method, whatever part of the object it
+/// The rights that a device's call needs, all of them. A call that runs a method needs `call` of that method, whatever part of the object it
 /// goes to; a call that claims something needs the right to that. A message of a manager runs no method, so it names none.
-fn rights_of(rpc: &mut Rpc) -> (Right, Option<Right>) {
+fn rights_of(rpc: &mut Rpc) -> Vec<Right> {
     let is_message = match rpc.component {
         Component::Method => false,
         Component::Instance(_) | Component::Coordinator(_) => true,
@@ -543,11 +542,11 @@ fn rights_of(rpc: &mut Rpc) -> (Right, Option<Right>) {
     }
     let call = Right::Call { method: if is_message { String::new() } else { rpc.method.clone() } };
     let claimed = match rpc.claim {
-        DeviceRight::Call => return (call, None),
+        DeviceRight::Call => return vec![call],
         DeviceRight::Read => Right::Read,
         DeviceRight::Hold => Right::Hold,
     };
-    if is_message { (claimed, None) } else { (call, Some(claimed)) }
+    if is_message { vec![claimed] } else { vec![call, claimed] }
 }
 
 /// The number that a message gives to what it asks, each of which is used once.

@@ -9,7 +9,7 @@ use std::time::Duration;
 use iolite_machine::{Instant, Machine, Now, WallTime};
 use iolite_objects::{
     AskId, Broken, Call, CallError, CallResult, Class, Created, Device, DeviceInput, DeviceOutput, DeviceSettings,
-    Ended, FromApp, KeptObject, LinkState, PeerEvent, PeerLink, Placing, Resumed, Right, Run, RunId, Server,
+    Ended, FromApp, KeptObject, LinkState, MayId, PeerEvent, PeerLink, Placing, Resumed, Right, Run, RunId, Server,
     ServerInput, ServerOutput, ServerSettings, SessionEvent, SessionId, Ticket, ToApp, TokenSource, TrackAsk, Tracked,
 };
 use iolite_values::{
@@ -54,6 +54,9 @@ pub struct World {
     pub knocks: u64,
     /// The rights that the door was asked for, in order.
     pub asked_rights: Vec<Right>,
+    /// The door does not answer questions for this right yet.
+    pub slow_right: Option<Right>,
+    waiting_at_door: Vec<(usize, MayId)>,
     /// Messages between the servers are lost.
     pub peers_are_deaf: bool,
     /// The rule that devices leave out which come from now on.
@@ -178,6 +181,8 @@ impl World {
             closed: BTreeSet::new(),
             knocks: 0,
             asked_rights: Vec::new(),
+            slow_right: None,
+            waiting_at_door: Vec::new(),
             peers_are_deaf: false,
             broken: Broken::Nothing,
             managers: String::new(),
@@ -512,6 +517,21 @@ impl World {
         all.into_iter().filter(|(to, _)| *to == session).map(|(_, message)| message).collect()
     }
 
+    /// The door says yes to what it has not answered.
+    pub fn door_answers(&mut self) {
+        self.slow_right = None;
+        for (at, id) in std::mem::take(&mut self.waiting_at_door) {
+            self.servers[at].handle(self.now, ServerInput::May(id, true));
+        }
+        self.settle();
+    }
+
+    /// The door takes a yes back.
+    pub fn withdraw(&mut self, session: SessionId, object: ObjectName, right: Right) {
+        self.servers[0].handle(self.now, ServerInput::Withdrawn(session, object, right));
+        self.settle();
+    }
+
     pub fn says(&mut self, session: SessionId, message: FromDevice) -> Vec<ToDevice> {
         self.servers[0].handle(self.now, ServerInput::Session(session, SessionEvent::Message(message)));
         self.settle();
@@ -709,7 +729,11 @@ impl World {
             }
             ServerOutput::May(id, _session, object, right) => {
                 self.knocks += 1;
+                let is_slow = self.slow_right.as_ref() == Some(&right);
                 self.asked_rights.push(right);
+                if is_slow {
+                    return self.waiting_at_door.push((at, id));
+                }
                 let may = !self.closed.contains(object.class());
                 self.servers[at].handle(self.now, ServerInput::May(id, may));
             }
