@@ -240,7 +240,8 @@ impl World {
         }
         for index in 0..size.clients {
             let now = self.now_of_client(ClientIndex(index));
-            let (known, centres) = if self.centres.is_some() { (1, CENTRES) } else { (size.fronts as u16, 1) };
+            let (known, centres) =
+                if self.centres.is_some() { (1, self.centres_known()) } else { (size.fronts as u16, 1) };
             let gateways = NonZeroU16::new(known).expect("a run has gateways");
             let batch = self.habits.batch_period(&mut self.random);
             let settings = ClientSettings { limits: self.habits.client_limits, gateways, centres, batch };

@@ -37,7 +37,7 @@ const KEPT: usize = 1_000;
 /// Something that waits for a right.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Guarded {
-    /// It needs all of these rights at once.
+    /// `needs`: rights that it needs all at once.
     Call {
         number: u64,
         to: NodeId,

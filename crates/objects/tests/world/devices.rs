@@ -1,10 +1,11 @@
 //! The settings of devices, and the door of the servers that lets them in.
 
-use iolite_machine::{Now, WallTime};
-use iolite_objects::{Broken, DeviceSettings, LetIn, TokenSource};
-use iolite_values::{DeviceRight, Id};
+use iolite_machine::{Machine as _, Now, WallTime};
+use iolite_objects::{Broken, DeviceSettings, LetIn, Right, ServerInput, SessionId, TokenSource};
+use iolite_values::{DeviceRight, Id, ObjectName};
+use iolite_wire::objects::ToDevice;
 
-use super::class;
+use super::{World, class};
 
 /// Lets in by `token`, which is a developer's, and by texts like `ann 900`, which is ann's until second 900.
 pub fn let_in(device: Id, token: &str, now: Now) -> Result<LetIn, String> {
@@ -31,5 +32,28 @@ pub fn settings(at: usize, serves: bool, has_class: bool, kernels: u128) -> Devi
         classes: if has_class { vec![class(DeviceRight::Hold)] } else { Vec::new() },
         managers: Vec::new(),
         broken: Broken::Nothing,
+    }
+}
+
+impl World {
+    /// The door says yes to what it has not answered.
+    pub fn door_answers(&mut self) {
+        self.slow_right = None;
+        for (at, id) in std::mem::take(&mut self.waiting_at_door) {
+            self.servers[at].handle(self.now, ServerInput::May(id, true));
+        }
+        self.settle();
+    }
+
+    /// The door takes a yes back.
+    pub fn withdraw(&mut self, session: SessionId, object: ObjectName, right: Right) {
+        self.servers[0].handle(self.now, ServerInput::Withdrawn(session, object, right));
+        self.settle();
+    }
+
+    /// Takes the messages that a session of no device was sent.
+    pub fn hears(&mut self, session: SessionId) -> Vec<ToDevice> {
+        let all = std::mem::take(&mut self.strangers);
+        all.into_iter().filter(|(to, _)| *to == session).map(|(_, message)| message).collect()
     }
 }

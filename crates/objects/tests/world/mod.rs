@@ -511,27 +511,6 @@ impl World {
         session
     }
 
-    /// Takes the messages that a session of no device was sent.
-    pub fn hears(&mut self, session: SessionId) -> Vec<ToDevice> {
-        let all = std::mem::take(&mut self.strangers);
-        all.into_iter().filter(|(to, _)| *to == session).map(|(_, message)| message).collect()
-    }
-
-    /// The door says yes to what it has not answered.
-    pub fn door_answers(&mut self) {
-        self.slow_right = None;
-        for (at, id) in std::mem::take(&mut self.waiting_at_door) {
-            self.servers[at].handle(self.now, ServerInput::May(id, true));
-        }
-        self.settle();
-    }
-
-    /// The door takes a yes back.
-    pub fn withdraw(&mut self, session: SessionId, object: ObjectName, right: Right) {
-        self.servers[0].handle(self.now, ServerInput::Withdrawn(session, object, right));
-        self.settle();
-    }
-
     pub fn says(&mut self, session: SessionId, message: FromDevice) -> Vec<ToDevice> {
         self.servers[0].handle(self.now, ServerInput::Session(session, SessionEvent::Message(message)));
         self.settle();

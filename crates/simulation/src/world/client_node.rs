@@ -486,8 +486,13 @@ impl ClientNode {
         // A client that lost its note of the end learns it again, and it has to be the same, in one history of the store.
         let (life, confirmed_through) = (self.life, self.client.at());
         let end = || End { at: moment, life, how: how.clone(), confirmed_through };
-        let is_kept = called.is_kept();
+        let (is_kept, is_of_guests) = (called.is_kept(), called.is_of_guests());
         let first = called.ends.entry(self.store).or_insert_with(end);
+        // A denial of what merges is not recorded. A process that has not stored it asks again, and is judged again.
+        if is_of_guests && first.life != life && matches!(first.how, EndedAs::Quarantined(_)) {
+            *first = end();
+            return;
+        }
         if let (EndedAs::Confirmed(one), EndedAs::Confirmed(other)) = (&first.how, &how)
             && is_kept
             && one != other

@@ -77,13 +77,16 @@ impl Distance {
 
 /// Every other seed of the world of tables that merge has guests, and all seeds of the variant that needs them.
 pub fn with_guests(habits: Habits, seed: u64, broken: Broken) -> Habits {
-    let has_guests = match broken {
+    match habits.calls {
+        Calls::Centres { .. } => Habits { calls: Calls::Centres { guests: has_guests(seed, broken) }, ..habits },
+        _ => habits,
+    }
+}
+
+fn has_guests(seed: u64, broken: Broken) -> bool {
+    match broken {
         Broken::Nothing => seed.is_multiple_of(2),
         other => other == Broken::RepeatUnjudged,
-    };
-    match habits.calls {
-        Calls::Centres { .. } => Habits { calls: Calls::Centres { guests: has_guests }, ..habits },
-        _ => habits,
     }
 }
 
@@ -97,7 +100,11 @@ impl DataCentres {
         }
         // A stream of its own: what else a seed draws does not depend on it.
         let mut random = Random::from_seed(!seed);
-        let distance = Distance::random(&mut random, broken);
+        let mut distance = Distance::random(&mut random, broken);
+        if has_guests(seed, broken) {
+            // Its clients have nowhere to go.
+            distance.loses_one_at = None;
+        }
         let first_home = random.below(CENTRES as u64) as usize;
         let (cuts, waits, lost) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
         Some(DataCentres { distance, links: CentreLinks::default(), cuts, waits, lost, first_home })
@@ -126,6 +133,12 @@ fn group(centre: usize) -> Group {
 }
 
 impl World {
+    /// How many data centres a client knows. One that has moved may be told that a call is denied which the other data centre has taken. So where users have
+    /// rights, clients stay.
+    pub(super) fn centres_known(&self) -> usize {
+        if self.habits.calls == (Calls::Centres { guests: true }) { 1 } else { CENTRES }
+    }
+
     /// The shards that a gateway is started with.
     pub(super) fn map_of_front(&self, front: usize) -> ShardMap {
         match self.centres {
